@@ -1,0 +1,244 @@
+//! Transition classes: an action's kind, the guard facts the rules speak of, and the outcome.
+//!
+//! Two steps of one class are one case to the law. A class is represented by the first step found that shows it, so
+//! by one of the shallowest. Refusals, deferrals and duplicates are classes as well: probing each at its representative
+//! is what shows a weakened guard. A mutant that survives a corpus of classes is a fact missing here.
+
+mod facts;
+
+use std::collections::BTreeMap;
+
+use crate::action::{Action, Authority, Commit, Env, Kind, Mark, Verdict};
+use crate::graph::Graph;
+use crate::index::{EventIx, WaitIx, WorkIx};
+use crate::law::Law;
+use crate::outcome::{Outcome, Refusal};
+use crate::state::{Facts, State};
+use crate::worlds::World;
+
+pub use facts::{Answer, EventFacts, TimerFacts, WaitFacts, WorkFacts};
+use facts::{answer, event_facts, guards_on_event, guards_on_work, wait_facts, work_facts};
+
+/// One case of the law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class {
+    /// The kind of action.
+    pub kind: Kind,
+    /// The authority it shows, the watermark it declares, the verdict it brings: one number for the arguments.
+    pub arguments: u8,
+    /// The Work it speaks of.
+    pub work: Option<WorkFacts>,
+    /// The wait it speaks of.
+    pub wait: Option<WaitFacts>,
+    /// The event it speaks of.
+    pub event: Option<EventFacts>,
+    /// What was answered.
+    pub answer: Answer,
+}
+
+/// A class with the first step that shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Representative {
+    /// The class.
+    pub class: Class,
+    /// The state before the step.
+    pub state: u32,
+    /// The action.
+    pub action: Action,
+    /// What the law answers.
+    pub outcome: Outcome,
+    /// Whether it is a transition; if not, it is a probe.
+    pub transition: bool,
+}
+
+/// Every class of a world with its representative, in order of class.
+pub fn classes<const W: usize, const E: usize, const T: usize>(
+    graph: &Graph<State<W, E, T>>,
+) -> Vec<Representative> {
+    let world = graph.law().world;
+    let mut found: BTreeMap<Class, Representative> = BTreeMap::new();
+    for ix in graph.indices() {
+        let state = graph.state(ix);
+        for (action, outcome) in graph.offers(ix) {
+            let class = class_of(world, state, action, outcome);
+            found.entry(class).or_insert_with(|| {
+                let changed = graph.law().step(state, action).1 != *state;
+                let transition = outcome.accepted() || changed;
+                Representative { class, state: ix, action, outcome, transition }
+            });
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Traces that together show every class of a world, deterministic and few: the deepest representative first, and at
+/// the end of each trace every refusal that its state can still show.
+pub fn covering<const W: usize, const E: usize, const T: usize>(
+    graph: &Graph<State<W, E, T>>,
+    found: &[Representative],
+) -> Vec<Vec<Action>> {
+    let mut missing: BTreeMap<Class, Representative> =
+        found.iter().map(|representative| (representative.class, *representative)).collect();
+    let mut deepest: Vec<Representative> = missing.values().copied().collect();
+    deepest.sort_by_key(|found| (std::cmp::Reverse(graph.depth(found.state)), found.class));
+    let mut traces = Vec::new();
+    for wanted in deepest {
+        if missing.contains_key(&wanted.class) {
+            traces.push(trace_through(graph, wanted, &mut missing));
+        }
+    }
+    traces
+}
+
+fn trace_through<const W: usize, const E: usize, const T: usize>(
+    graph: &Graph<State<W, E, T>>,
+    wanted: Representative,
+    missing: &mut BTreeMap<Class, Representative>,
+) -> Vec<Action> {
+    let law = graph.law();
+    let mut state = State::<W, E, T>::new();
+    let mut trace = Vec::new();
+    for action in graph.path(wanted.state).into_iter().chain([wanted.action]) {
+        trace.extend(probes(law, &state, missing));
+        let (outcome, after) = law.step(&state, action);
+        if missing.remove(&class_of(law.world, &state, action, outcome)).is_some() || after != state
+        {
+            trace.push(action);
+        }
+        state = after;
+    }
+    trace
+}
+
+/// What this state refuses and no trace has shown yet.
+fn probes<const W: usize, const E: usize, const T: usize>(
+    law: Law,
+    state: &State<W, E, T>,
+    missing: &mut BTreeMap<Class, Representative>,
+) -> Vec<Action> {
+    crate::worlds::offered(law.world, state)
+        .into_iter()
+        .filter(|action| {
+            let (outcome, after) = law.step(state, *action);
+            after == *state
+                && missing.remove(&class_of(law.world, state, *action, outcome)).is_some()
+        })
+        .collect()
+}
+
+/// The class of a step.
+pub fn class_of(world: &World, state: &dyn Facts, action: Action, outcome: Outcome) -> Class {
+    let about = match outcome {
+        // Authority is looked at before anything else, so nothing else tells such refusals apart.
+        Outcome::Refused(Refusal::StaleAuthority | Refusal::LeaseExpired) => {
+            authority_only(world, state, action)
+        }
+        Outcome::Accepted(_)
+        | Outcome::Duplicate(_)
+        | Outcome::Deferred(_)
+        | Outcome::Conflict
+        | Outcome::Refused(_) => subject(world, state, action),
+    };
+    let kind = action.kind();
+    Class {
+        kind,
+        arguments: about.arguments,
+        work: about.work.map(|work| guards_on_work(kind, work_facts(world, state, work))),
+        wait: about.wait.map(|wait| wait_facts(world, state, wait)),
+        event: about.event.map(|event| guards_on_event(kind, event_facts(world, state, event))),
+        answer: answer(world, outcome),
+    }
+}
+
+#[derive(Default)]
+struct Subject {
+    arguments: u8,
+    work: Option<WorkIx>,
+    wait: Option<WaitIx>,
+    event: Option<EventIx>,
+}
+
+fn authority_only(world: &World, state: &dyn Facts, action: Action) -> Subject {
+    match action {
+        Action::Commit(commit) => {
+            let (work, by) = commit.shown().unzip();
+            Subject { arguments: by.map_or(0, authority), work, ..Subject::default() }
+        }
+        Action::World(_) => subject(world, state, action),
+    }
+}
+
+/// What an action speaks of: its Work, its wait, its event, as far as a guard looks at them.
+fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
+    let of_work = |work, by: Option<Authority>| Subject {
+        arguments: by.map_or(0, authority),
+        work: Some(work),
+        ..Subject::default()
+    };
+    let of_event = |event| {
+        let work = state.speaks_of(world, event);
+        let wait = work.and_then(|work| state.active_wait(world, work));
+        Subject { work, wait, event: Some(event), ..Subject::default() }
+    };
+    let of_wait = |wait| Subject {
+        work: Some(world.wait(wait).work),
+        wait: Some(wait),
+        ..Subject::default()
+    };
+    match action {
+        Action::Commit(commit) => match commit {
+            Commit::Accept { delivery } => Subject {
+                event: Some(delivery.into()),
+                arguments: u8::from(world.delivery(delivery).target.is_some())
+                    + 2 * u8::from(world.delivery(delivery).key.is_some())
+                    + 4 * u8::from(world.delivery(delivery).core),
+                ..Subject::default()
+            },
+            Commit::CommitRoute { event } => of_event(event),
+            Commit::Claim { work } | Commit::ClaimRecovery { work } => of_work(work, None),
+            Commit::Cancel { work } => {
+                Subject { wait: state.active_wait(world, work), ..of_work(work, None) }
+            }
+            Commit::ClearNeverHanded { work, by }
+            | Commit::Pin { work, by }
+            | Commit::Renew { work, by }
+            | Commit::Complete { work, by }
+            | Commit::Fail { work, by }
+            | Commit::Vacate { work, segment: by } => of_work(work, Some(by)),
+            Commit::RegisterWait { work, by, wait, after } => Subject {
+                arguments: authority(by) + 2 * mark(after) + 8 * wait.0,
+                work: Some(work),
+                wait: Some(wait),
+                event: None,
+            },
+            Commit::SettleRecovery { work, by, verdict } => Subject {
+                arguments: authority(by) + 2 * u8::from(verdict == Verdict::Adopted),
+                ..of_work(work, None)
+            },
+            Commit::Wake { wait } | Commit::FireTimer { wait } | Commit::AcceptTimeout { wait } => {
+                of_wait(wait)
+            }
+        },
+        Action::World(Env::Evaluate { event }) => {
+            Subject { event: Some(event), ..Subject::default() }
+        }
+        Action::World(Env::ProcessExits { work }) => of_work(work, None),
+        Action::World(Env::Tick | Env::Crash) => Subject::default(),
+    }
+}
+
+fn authority(by: Authority) -> u8 {
+    match by {
+        Authority::Current => 0,
+        Authority::Stale => 1,
+    }
+}
+
+fn mark(after: Mark) -> u8 {
+    match after {
+        Mark::Start => 0,
+        Mark::Batch => 1,
+        Mark::Latest => 2,
+        Mark::Beyond => 3,
+    }
+}

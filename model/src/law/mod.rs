@@ -1,0 +1,162 @@
+//! The law: one pure, total step, one file an area.
+//!
+//! A transition reads as guards in order of precedence, then writes, then the receipt. It reads nothing but the state,
+//! the action and the constants of the world, and answers every action in every state.
+
+mod attempts;
+mod cancel;
+mod causality;
+mod ingress;
+mod ownership;
+mod recovery;
+mod routing;
+mod timers;
+mod waits;
+
+pub use waits::sequence_at;
+
+use crate::action::{Action, Authority, Commit, Env};
+use crate::index::{EventIx, WaitIx, WorkIx, below};
+use crate::mutants::Mutant;
+use crate::outcome::{Outcome, Refusal};
+use crate::state::{
+    AttemptStatus, Exclusion, Facts, Input, Phase, Proposal, WaitStatus, Work, WorkStatus,
+};
+use crate::worlds::World;
+
+/// The law of one world, whole or with one clause broken.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    /// Universe, lengths and bounds.
+    pub world: &'static World,
+    /// The broken clause, if any.
+    pub mutant: Option<Mutant>,
+}
+
+impl Law {
+    /// The law as it should be.
+    pub fn of(world: &'static World) -> Self {
+        Law { world, mutant: None }
+    }
+
+    /// The law with one clause broken.
+    pub fn breaking(world: &'static World, mutant: Mutant) -> Self {
+        Law { world, mutant: Some(mutant) }
+    }
+
+    /// Whether this clause is the broken one.
+    pub fn broken(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// Performs one action.
+    pub fn step<S: Facts + Copy>(&self, before: &S, action: Action) -> (Outcome, S) {
+        let mut after = *before;
+        let outcome = step(self, &mut after, action);
+        (outcome, after)
+    }
+}
+
+/// Performs one action on a state; total, pure, and the only way a state changes.
+pub fn step(law: &Law, state: &mut (impl Facts + Copy), action: Action) -> Outcome {
+    match action {
+        Action::Commit(commit) => {
+            let before = *state;
+            let outcome = perform(law, state, commit);
+            outdate_proposals(law, &before, state);
+            outcome
+        }
+        Action::World(Env::Evaluate { event }) => routing::evaluate(state, event),
+        Action::World(Env::Tick) => timers::tick(state),
+        Action::World(Env::Crash) => routing::crash(state),
+        Action::World(Env::ProcessExits { work }) => recovery::process_exits(state, work),
+    }
+}
+
+fn perform(law: &Law, state: &mut impl Facts, commit: Commit) -> Outcome {
+    match commit {
+        Commit::Accept { delivery } => ingress::accept(law, state, delivery),
+        Commit::CommitRoute { event } => routing::commit_route(law, state, event),
+        Commit::Claim { work } => attempts::claim(law, state, work),
+        Commit::ClearNeverHanded { work, by } => attempts::clear_never_handed(law, state, work, by),
+        Commit::Pin { work, by } => attempts::pin(law, state, work, by),
+        Commit::Renew { work, by } => attempts::renew(law, state, work, by),
+        Commit::Complete { work, by } => attempts::complete(law, state, work, by),
+        Commit::Fail { work, by } => attempts::fail(law, state, work, by),
+        Commit::RegisterWait { work, by, wait, after } => {
+            waits::register(law, state, work, by, wait, after)
+        }
+        Commit::Wake { wait } => waits::wake(law, state, wait),
+        Commit::FireTimer { wait } => timers::fire(law, state, wait),
+        Commit::AcceptTimeout { wait } => timers::accept_timeout(law, state, wait),
+        Commit::ClaimRecovery { work } => recovery::claim(law, state, work),
+        Commit::SettleRecovery { work, by, verdict } => {
+            recovery::settle(law, state, work, by, verdict)
+        }
+        Commit::Vacate { work, segment } => recovery::vacate(law, state, work, segment),
+        Commit::Cancel { work } => cancel::cancel(law, state, work),
+    }
+}
+
+/// Makes stale what was proposed from a Work that has moved since. A Work's revision moves with what a handler can see
+/// of it, its status, its keys and the number of its last attempt, and with nothing else. ROUTE-12 ROUTE-15
+fn outdate_proposals<S: Facts>(law: &Law, before: &S, state: &mut S) {
+    for event in below(law.world.slots()).map(EventIx) {
+        if state.event(event).proposal != Proposal::Fresh {
+            continue;
+        }
+        let resolved = state.speaks_of(law.world, event);
+        if resolved.is_some_and(|work| visible(before.work(work)) != visible(state.work(work))) {
+            state.event_mut(event).proposal = Proposal::Stale;
+        }
+    }
+}
+
+fn visible(work: &Work) -> (WorkStatus, u8, u8) {
+    (work.status, work.keys, work.attempt.number)
+}
+
+/// The one check of authority: the live epoch of a running attempt, with time left on its lease. It is made before
+/// anything else is looked at. LEASE-01 LEASE-12 LEASE-15
+fn unauthorised(law: &Law, state: &impl Facts, work: WorkIx, by: Authority) -> Option<Refusal> {
+    let attempt = &state.work(work).attempt;
+    // An epoch beyond the first that still acts exists under a broken law only.
+    let acts = match by {
+        Authority::Current => attempt.epochs > 0,
+        Authority::Stale => attempt.epochs > 1,
+    };
+    let forgotten = law.broken(Mutant::ForgetAuthority) && attempt.status == AttemptStatus::Running;
+    if !acts && !forgotten {
+        return Some(Refusal::StaleAuthority);
+    }
+    if attempt.lease == 0 && !law.broken(Mutant::ExpiryInclusive) {
+        return Some(Refusal::LeaseExpired);
+    }
+    None
+}
+
+/// Sets the exclusion mark for the segment that just lost its authority. POLICY-22 ADOPT-22
+fn exclude_segment(state: &mut impl Facts, work: WorkIx) {
+    state.work_mut(work).excluded = Exclusion::LastSegment;
+}
+
+/// Ends the authority of the last attempt. LEASE-06
+fn release(state: &mut impl Facts, work: WorkIx, status: AttemptStatus) {
+    let attempt = &mut state.work_mut(work).attempt;
+    attempt.status = status;
+    attempt.phase = Phase::None;
+    attempt.lease = 0;
+    attempt.epochs = 0;
+}
+
+/// Makes an event pending input of a Work, once. POLICY-35 WAKE-09
+fn enqueue(state: &mut impl Facts, event: EventIx, work: WorkIx) {
+    let event = state.event_mut(event);
+    event.work = work.into();
+    event.input = Input::Pending;
+}
+
+/// Whether a wait was ever registered.
+fn registered(state: &impl Facts, wait: WaitIx) -> bool {
+    state.wait(wait).status != WaitStatus::Unregistered
+}

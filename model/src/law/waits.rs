@@ -1,0 +1,188 @@
+//! Waits: registration scans accepted history in its own transaction; a wait wakes once, by its lowest match.
+
+use crate::action::{Authority, Mark};
+use crate::index::{EventIx, Maybe, WaitIx, WorkIx, below};
+use crate::law::{Law, causality, enqueue, exclude_segment, registered, release, unauthorised};
+use crate::mutants::Mutant;
+use crate::outcome::{Outcome, Receipt, Refusal, RouteMark};
+use crate::state::{
+    AttemptStatus, CONTINUATION_REJECTED, Facts, Hold, Input, Phase, Proposal, Timer, Wait,
+    WaitStatus, WorkStatus,
+};
+
+/// Parks or ends the attempt, registers the wait and wakes it at once if accepted history has a match.
+/// WAIT-01 to WAIT-19, TIMER-01, TIMER-04
+pub(super) fn register(
+    law: &Law,
+    state: &mut impl Facts,
+    work: WorkIx,
+    by: Authority,
+    wait: WaitIx,
+    after: Mark,
+) -> Outcome {
+    if let Some(refusal) = unauthorised(law, state, work, by) {
+        return refusal.into();
+    }
+    if state.work(work).attempt.phase != Phase::Pinned {
+        return Refusal::NotRunning.into();
+    }
+    if registered(state, wait) {
+        return Outcome::Duplicate(Receipt::Registered { winner: state.wait(wait).winner.event() });
+    }
+    let def = law.world.wait(wait);
+    if def.keys.is_empty() && def.timeout.is_none() && !law.broken(Mutant::WaitCannotEndUnchecked) {
+        return Refusal::WaitCannotEnd.into();
+    }
+    let own = |key: &u8| state.owner(*key) == Some(work);
+    if !def.keys.iter().all(own) && !law.broken(Mutant::ForeignKeyUnchecked) {
+        return Refusal::KeyNotOwned.into();
+    }
+    let watermark = sequence_at(state, work, after);
+    if watermark > state.latest() && !law.broken(Mutant::WatermarkUnchecked) {
+        return Refusal::WatermarkAhead.into();
+    }
+    park(law, state, work, wait);
+    *state.wait_mut(wait) = Wait {
+        status: WaitStatus::Active,
+        // The boundary is the execution's own word for what it saw; raising it would lose a wake. WAIT-12
+        watermark: if law.broken(Mutant::WatermarkRaised) { state.latest() } else { watermark },
+        timer: def.timeout.map_or(Timer::NONE, Timer::due_in),
+        cause: def.timeout.map_or(Maybe::NONE, |_| state.work(work).attempt.cause),
+        ..Wait::default()
+    };
+    // What came between observation and this commit wakes it here or never. WAIT-14 WAIT-17
+    let winner =
+        lowest_match(law, state, wait).filter(|_| !law.broken(Mutant::SkipRegistrationScan));
+    if let Some(winner) = winner {
+        wake_by(law, state, wait, winner);
+    }
+    Receipt::Registered { winner }.into()
+}
+
+/// The sequence a declared watermark stands for.
+pub fn sequence_at(state: &impl Facts, work: WorkIx, after: Mark) -> u8 {
+    match after {
+        Mark::Start => 0,
+        Mark::Batch => {
+            state.input(work, Input::Batch).last().map_or(0, |event| state.event(*event).seq)
+        }
+        Mark::Latest => state.latest(),
+        Mark::Beyond => state.latest() + 1,
+    }
+}
+
+/// An immediate wake does not save the old authority: it is gone either way. WAIT-16 WAIT-19
+fn park(law: &Law, state: &mut impl Facts, work: WorkIx, wait: WaitIx) {
+    let status = match law.world.binding(work).resumes {
+        true => AttemptStatus::Parked,
+        false => AttemptStatus::Waiting,
+    };
+    let (lease, epochs) = (state.work(work).attempt.lease, state.work(work).attempt.epochs);
+    release(state, work, status);
+    if law.broken(Mutant::ParkKeepsAuthority) {
+        state.work_mut(work).attempt.lease = lease;
+        state.work_mut(work).attempt.epochs = epochs;
+    }
+    if !law.broken(Mutant::ParkUnmarked) {
+        exclude_segment(state, work);
+    }
+    state.work_mut(work).status = WorkStatus::Waiting;
+    state.work_mut(work).last_wait = wait.into();
+}
+
+/// Wakes an active wait by its lowest matching event, once. WAKE-01 to WAKE-11
+pub(super) fn wake(law: &Law, state: &mut impl Facts, wait: WaitIx) -> Outcome {
+    match state.wait(wait).status {
+        WaitStatus::Unregistered => return Refusal::UnknownWait.into(),
+        WaitStatus::Cancelled => return Refusal::WaitCancelled.into(),
+        // A replayed winner, a loser or a stale timer finds the wait woken and changes nothing. WAKE-10
+        WaitStatus::Woken if !law.broken(Mutant::WakeTwice) => {
+            return match state.wait(wait).winner.event() {
+                Some(winner) => Outcome::Duplicate(Receipt::Woken { winner }),
+                None => Refusal::NothingToWakeFrom.into(),
+            };
+        }
+        WaitStatus::Woken | WaitStatus::Active => {}
+    }
+    let Some(winner) = lowest_match(law, state, wait) else {
+        return Refusal::NothingToWakeFrom.into();
+    };
+    wake_by(law, state, wait, winner);
+    Receipt::Woken { winner }.into()
+}
+
+/// Wakes the wait of a Work on behalf of an event being routed, if the event matches it. POLICY-02
+pub(super) fn wake_for(law: &Law, state: &mut impl Facts, work: WorkIx, event: EventIx) -> bool {
+    let Some(wait) = state.active_wait(law.world, work) else {
+        return false;
+    };
+    if !state.matches(law.world, wait, event) || law.broken(Mutant::MatchAsContext) {
+        return false;
+    }
+    let Some(winner) = lowest_match(law, state, wait) else {
+        return false;
+    };
+    wake_by(law, state, wait, winner);
+    if event != winner {
+        enqueue(state, event, work);
+    }
+    true
+}
+
+/// The match with the lowest sequence, an accepted timeout included. WAKE-02 WAKE-03
+pub(super) fn lowest_match(law: &Law, state: &impl Facts, wait: WaitIx) -> Option<EventIx> {
+    if law.broken(Mutant::WakeSuppressed) {
+        return None;
+    }
+    let watermark =
+        if law.broken(Mutant::WatermarkIgnored) { 0 } else { state.wait(wait).watermark };
+    let matches = below(state.events().len()).map(EventIx).filter(|event| {
+        let queued = state.event(*event).mark == RouteMark::Queued;
+        state.matches_above(law.world, wait, *event, watermark)
+            && !(queued && law.broken(Mutant::ScanSkipsQueued))
+    });
+    if law.broken(Mutant::WakeHighest) {
+        return matches.max_by_key(|event| state.event(*event).seq);
+    }
+    matches.min_by_key(|event| state.event(*event).seq)
+}
+
+/// Active to woken: the winner is input once, the timer is gone, the Work is ready, the chain goes on. WAKE-08 WAKE-09
+pub(super) fn wake_by(law: &Law, state: &mut impl Facts, wait: WaitIx, winner: EventIx) {
+    let work = law.world.wait(wait).work;
+    let woken = state.wait_mut(wait);
+    woken.status = WaitStatus::Woken;
+    woken.winner = winner.into();
+    woken.wakes = (woken.wakes + 1).min(2);
+    if !law.broken(Mutant::WakeLeavesTimer) {
+        woken.timer = Timer::NONE;
+        woken.cause = Maybe::NONE;
+    }
+    if state.is_unrouted(winner) {
+        state.event_mut(winner).mark = RouteMark::Woke;
+        state.event_mut(winner).work = work.into();
+        state.event_mut(winner).proposal = Proposal::None;
+    }
+    if !law.broken(Mutant::WakeWithoutInput) {
+        enqueue(state, winner, work);
+    }
+    state.work_mut(work).status = WorkStatus::Ready;
+    state.work_mut(work).wake = wait.into();
+    go_on_from(law, state, wait, winner);
+}
+
+/// `core.wait.woken` is accepted with the wake. If a limit refuses it the wake stands and the Work is held.
+/// WAKE-21 to WAKE-24
+fn go_on_from(law: &Law, state: &mut impl Facts, wait: WaitIx, winner: EventIx) {
+    let work = law.world.wait(wait).work;
+    let event = law.world.continuation_of(wait);
+    if causality::accept_derived(law, state, event, Some(winner)).is_some() {
+        state.event_mut(event).mark = RouteMark::Continuation;
+        state.event_mut(event).work = work.into();
+        return;
+    }
+    state.wait_mut(wait).rejected |= CONTINUATION_REJECTED;
+    if !law.broken(Mutant::RefusedContinuationUnheld) {
+        state.work_mut(work).hold = Hold::CausalLimit;
+    }
+}

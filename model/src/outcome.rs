@@ -1,0 +1,276 @@
+//! What the law answers: a receipt, a deferral, a conflict or a refusal.
+//!
+//! Codes are the serialized names and are shared with the runtime's; the harness compares code and indices.
+
+use bytemuck::NoUninit;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::index::{EventIx, WorkIx};
+
+/// The answer to one action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome<E = EventIx, W = WorkIx> {
+    /// The action is now true.
+    Accepted(Receipt<E, W>),
+    /// The same identity was already so; nothing changed.
+    Duplicate(Receipt<E, W>),
+    /// Not now; nothing changed; ask again as you are.
+    Deferred(Deferral),
+    /// What you read has moved; nothing changed; read again.
+    Conflict,
+    /// The premise is gone or was never there.
+    Refused(Refusal),
+}
+
+/// An outcome whose parts are named, as traces hold it.
+pub type NamedOutcome = Outcome<String, String>;
+
+/// What became, or already was, true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Receipt<E = EventIx, W = WorkIx> {
+    /// The action took effect and has nothing to add.
+    Done,
+    /// An event was accepted under this number.
+    Sequence(u8),
+    /// An event was routed.
+    Routed {
+        /// Its mark.
+        mark: RouteMark,
+        /// The Work it is associated with, if any.
+        work: Option<W>,
+    },
+    /// An attempt was claimed, under an epoch above every earlier one of it.
+    Claimed {
+        /// Its number within the Work.
+        attempt: u8,
+        /// How it goes on.
+        start: Start,
+    },
+    /// An attempt was taken over, under an epoch above every earlier one of it.
+    Recovered(Recovery),
+    /// A wait was registered, and woken at once if it names a winner.
+    Registered {
+        /// The event that woke it at once.
+        winner: Option<E>,
+    },
+    /// A wait is woken.
+    Woken {
+        /// The event that woke it.
+        winner: E,
+    },
+}
+
+/// The committed result of routing one event.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    NoUninit,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum RouteMark {
+    /// Accepted, and no route committed yet (or not accepted at all).
+    #[default]
+    Unrouted,
+    /// Input of a Work.
+    Queued,
+    /// Woke a wait before any route committed.
+    Woke,
+    /// No route wanted it.
+    Unmatched,
+    /// Came to a Work that had ended.
+    Terminal,
+    /// Continues a wake and resolves to nothing; marked at birth. WAKE-21
+    Continuation,
+}
+
+/// How a claimed attempt goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Attempt 1.
+    Start,
+    /// A further attempt.
+    Next,
+    /// The parked attempt again, under the next epoch.
+    Resume,
+}
+
+/// How a recovered attempt goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// It had provably started nothing and is launched again. ADOPT-05
+    Relaunch,
+    /// Its process is to be adopted. ADOPT-08
+    Adopt,
+}
+
+macro_rules! codes {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $code:literal, $says:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$vdoc])* #[doc = $says] $variant,)*
+        }
+
+        impl $name {
+            /// Every one, in order of declaration.
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+
+            /// The serialized name, shared with the runtime.
+            pub fn code(self) -> &'static str {
+                match self {
+                    $($name::$variant => $code,)*
+                }
+            }
+
+            /// What is so, as a clause.
+            pub fn says(self) -> &'static str {
+                match self {
+                    $($name::$variant => $says,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}: {}", self.code(), self.says())
+            }
+        }
+    };
+}
+
+codes! {
+    /// Why an action can never succeed as it stands. Order of declaration is precedence inside an action.
+    Refusal {
+        /// LEASE-12
+        StaleAuthority = "stale_authority", "the attempt is not held under this epoch and token";
+        /// LEASE-01
+        LeaseExpired = "lease_expired", "the lease of this epoch has reached its end";
+        /// CAUSE-07
+        CoreType = "core_type", "the type belongs to a core family and the sender is not core";
+        /// INGRESS-03
+        UnknownEvent = "unknown_event", "no such event is accepted";
+        /// INGRESS-09
+        UnknownWork = "unknown_work", "no such Work exists";
+        /// WAIT-01
+        UnknownWait = "unknown_wait", "no such wait is registered";
+        /// INGRESS-11 OWN-03
+        WrongScope = "wrong_scope", "the Work lies in another scope than trusted configuration selected";
+        /// INGRESS-10
+        ContradictoryTarget = "contradictory_target", "the key is not the named Work's own";
+        /// TERM-01
+        Terminal = "terminal", "the Work has ended";
+        /// POLICY-05 LEASE-03
+        AttemptOpen = "attempt_open", "an attempt of the Work is running";
+        /// WAKE-07
+        WorkWaiting = "work_waiting", "the Work waits, and only a wake makes it ready";
+        /// POLICY-04
+        NothingToStart = "nothing_to_start", "the Work has neither pending input nor a wake";
+        /// ADOPT-09
+        NotLaunching = "not_launching", "the attempt is past launching";
+        /// ADOPT-06
+        NotHanded = "not_handed", "no executor was handed the segment yet";
+        /// ADOPT-16
+        NotRunning = "not_running", "the attempt is not in the phase that may do this";
+        /// ADOPT-14
+        NotRecovering = "not_recovering", "the attempt is not being recovered";
+        /// OURS-18
+        WaitCannotEnd = "wait_cannot_end", "the wait has neither key nor timeout";
+        /// WAIT-02
+        KeyNotOwned = "key_not_owned", "the wait names a key that its Work does not own";
+        /// WAIT-13
+        WatermarkAhead = "watermark_ahead", "the watermark is above the latest accepted sequence";
+        /// WAKE-13
+        WaitCancelled = "wait_cancelled", "the wait was cancelled and can no longer wake";
+        /// WAKE-07
+        NothingToWakeFrom = "nothing_to_wake_from", "no accepted event matches the wait";
+        /// WAKE-05
+        TimerCancelled = "timer_cancelled", "the wait ended without its timeout being accepted";
+        /// WAKE-07
+        NoTimer = "no_timer", "the wait was registered without a timeout";
+        /// CAUSE-33
+        FiringDisabled = "firing_disabled", "a causal limit refused this firing once";
+        /// WAKE-04
+        NotDue = "not_due", "the deadline is not reached";
+        /// WAKE-05
+        MatchAccepted = "match_accepted", "a matching event is accepted, so the timeout may not be";
+        /// CAUSE-15 CAUSE-32
+        DepthLimit = "depth_limit", "the derived event would be deeper than its root allows";
+        /// LEASE-09
+        LeaseLive = "lease_live", "the lease is live and cannot be taken";
+        /// ADOPT-12
+        NothingToRecover = "nothing_to_recover", "no attempt of the Work is running";
+        /// POLICY-22
+        StaleSegment = "stale_segment", "the exit is of another segment than the one marked";
+        /// POLICY-22
+        NotExcluded = "not_excluded", "no exclusion mark is set";
+    }
+}
+
+codes! {
+    /// Why an action cannot be now, though it may be later without anybody reading again.
+    Deferral {
+        /// OWN-05
+        OutOfTurn = "out_of_turn", "a lower unrouted event resolves to the same Work";
+        /// HOLD-01 RETRY-06 WAKE-24
+        Held = "held", "the Work is held";
+        /// POLICY-22 ADOPT-22
+        Excluded = "excluded", "a process of an earlier segment may still run";
+        /// POLICY-06
+        Capacity = "capacity", "the scope runs as many attempts as it may";
+    }
+}
+
+impl<E, W> From<Refusal> for Outcome<E, W> {
+    fn from(refusal: Refusal) -> Self {
+        Outcome::Refused(refusal)
+    }
+}
+
+impl<E, W> From<Deferral> for Outcome<E, W> {
+    fn from(deferral: Deferral) -> Self {
+        Outcome::Deferred(deferral)
+    }
+}
+
+impl<E, W> From<Receipt<E, W>> for Outcome<E, W> {
+    fn from(receipt: Receipt<E, W>) -> Self {
+        Outcome::Accepted(receipt)
+    }
+}
+
+impl<E, W> Outcome<E, W> {
+    /// Whether the action became true.
+    pub fn accepted(&self) -> bool {
+        matches!(self, Outcome::Accepted(_))
+    }
+
+    /// The code that tells this outcome from others of its action: `accepted`, `duplicate`, `conflict`, or the code
+    /// of the deferral or refusal.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Outcome::Accepted(_) => "accepted",
+            Outcome::Duplicate(_) => "duplicate",
+            Outcome::Conflict => "conflict",
+            Outcome::Deferred(deferral) => deferral.code(),
+            Outcome::Refused(refusal) => refusal.code(),
+        }
+    }
+}

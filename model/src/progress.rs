@@ -1,0 +1,209 @@
+//! Progress: from every reachable state rest is reachable, with nobody's help.
+//!
+//! The way to rest uses internal actions only: no new delivery, no operator, no crash, and no choice of an executor that
+//! would paper over a fault (failing, giving up an adoption, registering a further wait). Nothing here is a bound, so a
+//! state with no way to rest is a fault of the law and never of the world.
+
+use crate::action::{Action, Commit, Env, Kind, Verdict};
+use crate::graph::Graph;
+use crate::index::{EventIx, WaitIx, WorkIx, below};
+use crate::law::Law;
+use crate::mutants::Mutant;
+use crate::state::{
+    AttemptStatus, Exclusion, Facts, Hold, Input, State, Timer, WaitStatus, WorkStatus,
+};
+use crate::worlds::{Visit, World, visit};
+
+/// The liveness mutants, each with a world where progress catches it.
+pub const CAUGHT: &[(Mutant, &str)] = &[
+    (Mutant::WakeSuppressed, "waits-no-timers"),
+    (Mutant::TimerNeverFires, "pauses"),
+    (Mutant::NotDueCancelsTimer, "pauses"),
+    (Mutant::RecoveryNever, "attempts"),
+];
+
+/// The rules progress stands for.
+pub const RULES: &[&str] =
+    &["WAIT-17", "WAKE-06", "LEASE-02", "ADOPT-23", "ROUTE-20", "ROUTE-22", "DONE-02", "DONE-03"];
+
+/// What came of looking for stuck states in one world.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Reachable states.
+    pub states: usize,
+    /// States at rest.
+    pub at_rest: usize,
+    /// States from which no way leads to rest.
+    pub stuck: usize,
+    /// The shortest way to one of them.
+    pub way: Option<Vec<Action>>,
+    /// The longest of all shortest ways to rest.
+    pub farthest: usize,
+}
+
+/// Looks for stuck states in a world.
+pub fn progress(law: Law) -> Progress {
+    visit(law.world, Looking { law })
+}
+
+struct Looking {
+    law: Law,
+}
+
+impl Visit for Looking {
+    type Out = Progress;
+
+    fn visit<const W: usize, const E: usize, const T: usize>(
+        self,
+        world: &'static World,
+    ) -> Progress {
+        let graph: Graph<State<W, E, T>> = crate::graph::explore(self.law);
+        let backwards = Backwards::of(&graph);
+        let resting: Vec<u32> =
+            graph.indices().filter(|ix| at_rest(world, graph.state(*ix))).collect();
+        let distance = backwards.distances(&resting);
+        let stuck = || graph.indices().filter(|ix| distance[slot(*ix)] == UNREACHED);
+        Progress {
+            states: graph.states().len(),
+            at_rest: resting.len(),
+            stuck: stuck().count(),
+            way: stuck().next().map(|ix| graph.path(ix)),
+            farthest: distance
+                .iter()
+                .copied()
+                .filter(|steps| *steps != UNREACHED)
+                .max()
+                .map_or(0, slot),
+        }
+    }
+}
+
+/// Whether an action happens of itself, once its time comes.
+fn internal(action: &Action) -> bool {
+    match action {
+        Action::Commit(commit) => match commit {
+            Commit::CommitRoute { .. }
+            | Commit::Claim { .. }
+            | Commit::ClearNeverHanded { .. }
+            | Commit::Pin { .. }
+            | Commit::Complete { .. }
+            | Commit::Wake { .. }
+            | Commit::FireTimer { .. }
+            | Commit::AcceptTimeout { .. }
+            | Commit::ClaimRecovery { .. }
+            | Commit::SettleRecovery { verdict: Verdict::Adopted, .. }
+            | Commit::Vacate { .. } => true,
+            Commit::Accept { .. }
+            | Commit::Renew { .. }
+            | Commit::Fail { .. }
+            | Commit::RegisterWait { .. }
+            | Commit::SettleRecovery { verdict: Verdict::NotAdoptable, .. }
+            | Commit::Cancel { .. } => false,
+        },
+        Action::World(Env::Evaluate { .. } | Env::Tick | Env::ProcessExits { .. }) => true,
+        Action::World(Env::Crash) => false,
+    }
+}
+
+/// Rest: nothing is left to be done but by a sender or a person, and why is on record.
+pub fn at_rest(world: &World, state: &dyn Facts) -> bool {
+    let events =
+        below(world.slots()).map(EventIx).all(|event| routed_or_diagnosed(world, state, event));
+    let works = below(world.works.len()).map(WorkIx).all(|work| work_rests(world, state, work));
+    events && works
+}
+
+/// An event whose key went to another scope stays unrouted, which its diagnosis says. OWN-07
+fn routed_or_diagnosed(world: &World, state: &dyn Facts, event: EventIx) -> bool {
+    let astray =
+        state.speaks_of(world, event).is_some() && state.resolves_to(world, event).is_none();
+    !state.is_unrouted(event) || astray
+}
+
+fn work_rests(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
+    let work = state.work(ix);
+    let settled = work.attempt.status != AttemptStatus::Running && work.excluded == Exclusion::None;
+    let status = match work.status {
+        WorkStatus::Running => false,
+        // Ready Work that does not start is held for a reason. A world that only routes starts nothing.
+        WorkStatus::Ready => work.hold != Hold::None || !world.offers(Kind::Claim),
+        WorkStatus::Waiting => {
+            state.active_wait(world, ix).is_some_and(|wait| wait_rests(world, state, wait))
+        }
+        WorkStatus::Completed => state.input(ix, Input::Pending).is_empty(),
+        WorkStatus::Absent | WorkStatus::Failed | WorkStatus::Cancelled => true,
+    };
+    settled && status
+}
+
+/// An active wait rests while no match is accepted, no timer runs, and somebody outside can still end it; a timer
+/// that a causal limit disabled has its rejection on record.
+fn wait_rests(world: &World, state: &dyn Facts, ix: WaitIx) -> bool {
+    let wait = state.wait(ix);
+    let reachable = !world.wait(ix).keys.is_empty() || wait.timer == Timer::DISABLED;
+    let was_refused = world.wait(ix).timeout.is_none() || wait.timer == Timer::DISABLED;
+    wait.status == WaitStatus::Active
+        && state.matched(world, ix).is_empty()
+        && reachable
+        && was_refused
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+/// The internal transitions, turned round.
+struct Backwards {
+    rows: Vec<u32>,
+    from: Vec<u32>,
+}
+
+impl Backwards {
+    fn of<S: Facts>(graph: &Graph<S>) -> Self {
+        let mut rows = vec![0_u32; graph.states().len() + 1];
+        let edges = || {
+            graph.indices().flat_map(|ix| {
+                graph
+                    .edges(ix)
+                    .iter()
+                    .filter(|edge| internal(&edge.action))
+                    .map(move |edge| (ix, edge.to))
+            })
+        };
+        for (_, to) in edges() {
+            rows[slot(to) + 1] += 1;
+        }
+        for ix in 1..rows.len() {
+            rows[ix] += rows[ix - 1];
+        }
+        let mut next = rows.clone();
+        let mut from = vec![0; slot(rows[rows.len() - 1])];
+        for (source, to) in edges() {
+            from[slot(next[slot(to)])] = source;
+            next[slot(to)] += 1;
+        }
+        Backwards { rows, from }
+    }
+
+    /// Steps from each state to the nearest goal.
+    fn distances(&self, goals: &[u32]) -> Vec<u32> {
+        let mut distance = vec![UNREACHED; self.rows.len() - 1];
+        for goal in goals {
+            distance[slot(*goal)] = 0;
+        }
+        let mut queue = goals.to_vec();
+        let mut next = 0;
+        while let Some(here) = queue.get(next).copied() {
+            next += 1;
+            for from in &self.from[slot(self.rows[slot(here)])..slot(self.rows[slot(here) + 1])] {
+                if distance[slot(*from)] == UNREACHED {
+                    distance[slot(*from)] = distance[slot(here)] + 1;
+                    queue.push(*from);
+                }
+            }
+        }
+        distance
+    }
+}
+
+fn slot(ix: u32) -> usize {
+    usize::try_from(ix).expect("a state number fits a table index")
+}

@@ -1,0 +1,226 @@
+//! Every world exhausts, to the same counts in both explorers, and together they reach every case there is.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use abide_model::action::{Action, Kind};
+use abide_model::checker::second_opinion;
+use abide_model::classes::{Representative, class_of, classes, covering};
+use abide_model::graph::{Counts, Graph, explore};
+use abide_model::law::Law;
+use abide_model::mutants::Mutant;
+use abide_model::outcome::{Deferral, Outcome, Refusal};
+use abide_model::state::State;
+use abide_model::trace::Trace;
+use abide_model::view::view;
+use abide_model::worlds::{ALL, Visit, World, visit};
+
+/// World, states, transitions, depth, classes. A change here is a change of the law or of a world, and says so.
+const PINNED: &[(&str, usize, usize, usize, usize)] = &[
+    ("acceptance", 17_096, 58_593, 12, 48),
+    ("targets", 12_575, 46_753, 16, 58),
+    ("attempts", 76_255, 351_730, 37, 460),
+    ("waits", 297_393, 880_038, 41, 1_149),
+    ("waits-next-attempt", 20_837, 52_742, 34, 1_132),
+    ("waits-no-timers", 139_070, 428_631, 34, 355),
+    ("pauses", 8_654, 19_168, 36, 644),
+    ("depth", 16_378, 42_059, 30, 980),
+];
+
+struct Explored;
+
+struct Report {
+    world: &'static str,
+    counts: Counts,
+    found: Vec<Representative>,
+    shown: usize,
+    traces: Vec<Vec<Action>>,
+    killed: BTreeSet<Mutant>,
+}
+
+/// Every world, explored once for all tests.
+static REPORTS: LazyLock<Vec<Report>> =
+    LazyLock::new(|| ALL.iter().map(|world| visit(world, Explored)).collect());
+
+impl Visit for Explored {
+    type Out = Report;
+
+    fn visit<const W: usize, const E: usize, const T: usize>(
+        self,
+        world: &'static World,
+    ) -> Report {
+        let graph: Graph<State<W, E, T>> = explore(Law::of(world));
+        let found = classes(&graph);
+        let traces = covering(&graph, &found);
+        let mut shown = BTreeSet::new();
+        for trace in &traces {
+            let mut state = State::<W, E, T>::new();
+            for action in trace {
+                let (outcome, after) = graph.law().step(&state, *action);
+                shown.insert(class_of(world, &state, *action, outcome));
+                state = after;
+            }
+        }
+        let parts =
+            |mutant: &Mutant| traces.iter().any(|trace| parts_on::<W, E, T>(world, *mutant, trace));
+        let killed = Mutant::ALL.iter().copied().filter(parts).collect();
+        Report {
+            world: world.name,
+            counts: graph.counts(),
+            found,
+            shown: shown.len(),
+            traces,
+            killed,
+        }
+    }
+}
+
+fn sort_of(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Accepted(_) => "accepted",
+        Outcome::Duplicate(_) => "duplicate",
+        Outcome::Deferred(_) => "deferred",
+        Outcome::Conflict => "conflict",
+        Outcome::Refused(_) => "refused",
+    }
+}
+
+#[test]
+fn every_world_has_its_pinned_size() {
+    let found: Vec<_> = REPORTS
+        .iter()
+        .map(|report| {
+            let Counts { states, transitions, depth } = report.counts;
+            (report.world, states, transitions, depth, report.found.len())
+        })
+        .collect();
+    assert_eq!(found, PINNED);
+}
+
+#[test]
+fn both_explorers_count_alike() {
+    for (world, (name, states, transitions, depth, _)) in ALL.iter().zip(PINNED.iter().copied()) {
+        let second = second_opinion(Law::of(world), 1);
+        assert_eq!(second.counts, Counts { states, transitions, depth }, "{name}");
+        assert!(second.violated.is_empty(), "{name}: {:?}", second.violated);
+        assert!(second.unreached.is_empty(), "{name}: {:?}", second.unreached);
+    }
+}
+
+#[test]
+fn every_action_and_every_answer_is_reached_in_some_world() {
+    let found = || REPORTS.iter().flat_map(|report| &report.found);
+    let reached = |code: &str| found().any(|one| one.outcome.code() == code);
+    let kinds = Kind::ALL
+        .iter()
+        .filter(|kind| !found().any(|one| one.transition && one.class.kind == **kind));
+    let refusals = Refusal::ALL.iter().map(|refusal| refusal.code()).filter(|code| !reached(code));
+    let deferrals =
+        Deferral::ALL.iter().map(|deferral| deferral.code()).filter(|code| !reached(code));
+    let missing: Vec<&str> =
+        kinds.map(|kind| kind.name()).chain(refusals).chain(deferrals).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let sorts: BTreeSet<&str> = found().map(|one| sort_of(one.outcome)).collect();
+    assert_eq!(sorts.len(), 5, "{sorts:?}");
+}
+
+/// Whether a broken law answers otherwise than the law, or shows another view, somewhere on a trace.
+fn parts_on<const W: usize, const E: usize, const T: usize>(
+    world: &'static World,
+    mutant: Mutant,
+    trace: &[Action],
+) -> bool {
+    let (law, broken) = (Law::of(world), Law::breaking(world, mutant));
+    let (mut right, mut wrong) = (State::<W, E, T>::new(), State::<W, E, T>::new());
+    trace.iter().any(|action| {
+        let (expected, after) = law.step(&right, *action);
+        let (answered, seen) = broken.step(&wrong, *action);
+        (right, wrong) = (after, seen);
+        expected != answered || (after != seen && view(world, &after) != view(world, &seen))
+    })
+}
+
+#[test]
+fn a_corpus_of_classes_is_small_and_tells_every_broken_law_from_the_law() {
+    for corpus in REPORTS.iter() {
+        assert_eq!(
+            corpus.shown,
+            corpus.found.len(),
+            "{}: the corpus shows every class",
+            corpus.world
+        );
+        assert!(
+            corpus.traces.len() * 2 < corpus.found.len(),
+            "{}: a trace shows several classes",
+            corpus.world
+        );
+    }
+    let survives = |mutant: &&Mutant| !REPORTS.iter().any(|corpus| corpus.killed.contains(mutant));
+    let survivors: Vec<&str> =
+        Mutant::ALL.iter().filter(survives).map(|mutant| mutant.name()).collect();
+    assert!(survivors.is_empty(), "a fact is missing from the classes: {survivors:?}");
+}
+
+#[test]
+fn worlds_are_consistent() {
+    for world in ALL {
+        assert!(world.keys.len() <= 8, "{}: a Work keeps its keys in one byte", world.name);
+        for delivery in world.deliveries {
+            assert!(
+                usize::from(delivery.kind) < world.types.len(),
+                "{}: {}",
+                world.name,
+                delivery.name
+            );
+            assert!(
+                usize::from(delivery.scope) < world.scopes.len(),
+                "{}: {}",
+                world.name,
+                delivery.name
+            );
+            assert!(
+                delivery.proposes.is_none_or(|work| work.at() < world.works.len()),
+                "{}",
+                delivery.name
+            );
+        }
+        let names: BTreeSet<&str> = world.deliveries.iter().map(|delivery| delivery.name).collect();
+        assert_eq!(names.len(), world.deliveries.len(), "{}: names are unique", world.name);
+    }
+}
+
+#[test]
+fn every_shared_form_has_a_schema() {
+    let line = serde_json::to_value(schemars::schema_for!(abide_model::trace::Line))
+        .expect("a schema is JSON");
+    let header = serde_json::to_value(schemars::schema_for!(abide_model::trace::Header))
+        .expect("a schema is JSON");
+    assert!(
+        line.to_string().contains("clear_never_handed")
+            && line.to_string().contains("stale_authority")
+    );
+    assert!(header["properties"]["universe"].is_object());
+}
+
+#[test]
+fn a_trace_is_read_as_it_was_written() {
+    let world = abide_model::worlds::named("acceptance").expect("the first world");
+    let law = Law::of(world);
+    let actions = abide_model::worlds::offered(world, &State::<3, 5, 0>::new());
+    let trace = Trace::of(law, &actions);
+    let mut bytes = Vec::new();
+    trace.write(&mut bytes).expect("writing to memory");
+    let read = Trace::read(bytes.as_slice()).expect("what was written");
+    assert_eq!(read, trace);
+    assert_eq!(read.resolve().expect("names of this world").1, actions);
+}
+
+#[test]
+fn a_trace_that_names_what_there_is_not_is_refused_with_its_line() {
+    let law = Law::of(abide_model::worlds::TARGETS);
+    let mut bytes = Vec::new();
+    Trace::of(law, &[]).write(&mut bytes).expect("writing to memory");
+    bytes.extend_from_slice(b"{\"action\":\"teleport\",\"args\":{},\"outcome\":\"conflict\"}\n");
+    let error = Trace::read(bytes.as_slice()).expect_err("there is no such action");
+    assert_eq!(error.to_string(), "line 2: there is no action `teleport`");
+}
