@@ -1,0 +1,40 @@
+//! Whether the daemon lives, and whether it gets on.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::host::Context;
+use crate::writer::WriterState;
+
+pub(super) async fn healthz() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// Ready: what is committed can be committed, and every loop looks.
+pub(super) async fn readyz(State(context): State<Arc<Context>>) -> Response {
+    let loops = context.health.loops();
+    let stuck: Vec<&str> =
+        loops.iter().filter(|one| one.stuck).map(|one| one.name.as_str()).collect();
+    let storage = match &*context.writer.state().borrow() {
+        WriterState::Running => None,
+        WriterState::Failed(error) => Some(error.to_string()),
+    };
+    let ready = storage.is_none() && stuck.is_empty() && !context.stopping();
+    let body = Json(json!({
+        "ready": ready,
+        "stopping": context.stopping(),
+        "storage": storage.as_deref().unwrap_or("ok"),
+        "stuck": stuck,
+        "driven": context.driven.count(),
+        "loops": loops,
+    }));
+    if ready {
+        return body.into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")], body).into_response()
+}

@@ -1,0 +1,105 @@
+//! Rows of the store as the door shows them.
+
+use serde_json::Value;
+
+use super::reason;
+use crate::api::types::{AttemptRow, EventRow, Page, RejectionRow, WaitRow, WorkRow};
+use crate::domain::{Key, Millis, Seq};
+use crate::host::Context;
+use crate::store::attempts::Attempt;
+use crate::store::pages;
+use crate::store::reads::ListedWait;
+
+/// A page; `cursor` is what the following one comes after.
+pub(super) fn page<T>(items: Vec<T>, limit: u32, cursor: Option<i64>) -> Page<T> {
+    let full = items.len() >= limit as usize;
+    Page { items, next: cursor.filter(|_| full) }
+}
+
+pub(super) fn event(row: pages::EventRow) -> EventRow {
+    let pages::EventRow { event, mark, route, work, parent, root } = row;
+    EventRow {
+        id: event.uid.to_string(),
+        seq: event.seq.0,
+        source: event.id.source,
+        delivery: event.id.delivery,
+        event_type: event.event_type,
+        subject: event.subject,
+        key: event.key.map(|key| key.external_id),
+        scope: event.scope,
+        accepted_at: event.accepted_at.to_string(),
+        mark,
+        work: work.map(|work| work.to_string()),
+        route,
+        parent: parent.map(|parent| parent.to_string()),
+        root: root.to_string(),
+        depth: event.depth,
+    }
+}
+
+/// A stored payload was JSON when it was accepted.
+pub(super) fn data(payload: Option<String>) -> Value {
+    payload.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null)
+}
+
+pub(super) fn work(context: &Context, row: &pages::WorkRow) -> WorkRow {
+    let trouble = context.troubles.of_work(row.work.id);
+    WorkRow {
+        id: row.work.uid.to_string(),
+        kind: row.kind.clone(),
+        scope: row.scope.clone(),
+        status: row.work.status,
+        reason: reason::of_row(row, trouble),
+        hold: row.work.hold,
+        excluded: row.work.marked.is_some(),
+        keys: row.keys.iter().map(key).collect(),
+        attempts: row.work.attempt.map_or(0, |n| n.0),
+        pending: row.work.pending_count.into(),
+        created_at: row.created_at.to_string(),
+    }
+}
+
+pub(super) fn attempt(row: &Attempt, inputs: Vec<Seq>) -> AttemptRow {
+    AttemptRow {
+        id: row.uid.to_string(),
+        number: row.n.0,
+        status: row.status,
+        phase: row.phase,
+        epoch: row.epoch.0,
+        expires_at: row.expires_at.map(|at: Millis| at.to_string()),
+        trigger: row.trigger.0,
+        inputs: inputs.into_iter().map(|seq| seq.0).collect(),
+        result: row.result.clone(),
+    }
+}
+
+pub(super) fn wait(row: ListedWait) -> WaitRow {
+    let armed = row.wait.timeout.is_none() && row.wait.ended_at.is_none();
+    WaitRow {
+        id: row.wait.uid.to_string(),
+        work: row.work.to_string(),
+        attempt: row.wait.attempt.0,
+        status: row.wait.status,
+        keys: row.keys.iter().map(key).collect(),
+        types: row.types,
+        after: row.wait.after.0,
+        deadline: row.wait.fire_at.filter(|_| armed).map(|at| at.to_string()),
+        winner: row.wait.winner.map(|seq| seq.0),
+    }
+}
+
+pub(super) fn rejection(row: &pages::RejectionRow) -> RejectionRow {
+    use crate::store::words::Word as _;
+
+    RejectionRow {
+        delivery: format!("{}/{}", row.wait, row.kind.word()),
+        parent: row.parent.to_string(),
+        reason: row.reason.clone(),
+        depth: row.depth,
+        at: row.at.to_string(),
+    }
+}
+
+pub(super) fn key(key: &Key) -> String {
+    format!("{}#{}", key.source, key.external_id)
+}

@@ -1,0 +1,153 @@
+//! Works with their attempts and waits, and what a person may do to one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::{Extension, Json};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::ids::{self, Place, Sought};
+use super::{Caller, rows};
+use crate::api::problem::{ApiError, settled};
+use crate::api::types::{CancelRequest, Page, WaitRow, WorkDetail, WorkRow};
+use crate::command::{Command, Refusal};
+use crate::domain::{AttemptNo, Seq, WaitId, WaitStatus, WorkId, WorkStatus};
+use crate::host::Context;
+use crate::store::attempts::Attempt;
+use crate::store::reads::ListedWait;
+use crate::store::{StoreError, Tx, attempts, inputs, pages, reads, waits};
+
+/// How much of one Work is shown: its newest attempts and waits, and its first pending input.
+const SHOWN: u32 = 1000;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Filter {
+    status: Option<String>,
+}
+
+pub(super) async fn list(
+    State(context): State<Arc<Context>>,
+    Query(place): Query<Place>,
+    Query(filter): Query<Filter>,
+) -> Result<Json<Page<WorkRow>>, ApiError> {
+    let words = "ready, running, waiting, completed, failed or cancelled";
+    let status: Option<WorkStatus> = word(filter.status.as_deref(), words)?;
+    let (after, limit) = (WorkId(place.after()), place.limit());
+    let found = context.read(move |tx| pages::works(tx, status, after, limit)).await?;
+    let last = found.last().map(|row| row.work.id.0);
+    let items = found.iter().map(|row| rows::work(&context, row)).collect();
+    Ok(Json(rows::page(items, limit, last)))
+}
+
+pub(super) async fn waits(
+    State(context): State<Arc<Context>>,
+    Query(place): Query<Place>,
+    Query(filter): Query<Filter>,
+) -> Result<Json<Page<WaitRow>>, ApiError> {
+    let status: Option<WaitStatus> = word(filter.status.as_deref(), "active, woken or cancelled")?;
+    let (after, limit) = (WaitId(place.after()), place.limit());
+    let found = context.read(move |tx| reads::list_waits(tx, status, after, limit)).await?;
+    let last = found.last().map(|row| row.wait.id.0);
+    Ok(Json(rows::page(found.into_iter().map(rows::wait).collect(), limit, last)))
+}
+
+fn word<T: DeserializeOwned>(text: Option<&str>, words: &str) -> Result<Option<T>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
+    serde_json::from_value(Value::from(text)).map(Some).map_err(|_| {
+        let title = format!("there is no status `{}`", text.escape_debug());
+        ApiError::malformed(title).next(format!("use {words}"))
+    })
+}
+
+pub(super) async fn show(
+    State(context): State<Arc<Context>>,
+    Path(id): Path<String>,
+) -> Result<Json<WorkDetail>, ApiError> {
+    let found = context.read(move |tx| detail(tx, &id)).await??;
+    let Found { row, attempts, mut consumed, pending, waits } = found;
+    let history = attempts
+        .iter()
+        .map(|attempt| rows::attempt(attempt, consumed.remove(&attempt.n).unwrap_or_default()));
+    Ok(Json(WorkDetail {
+        work: rows::work(&context, &row),
+        history: history.collect(),
+        pending_input: pending.into_iter().map(|seq| seq.0).collect(),
+        waits: waits.into_iter().map(rows::wait).collect(),
+    }))
+}
+
+/// Everything that is shown of one Work, of one snapshot.
+struct Found {
+    row: pages::WorkRow,
+    attempts: Vec<Attempt>,
+    consumed: BTreeMap<AttemptNo, Vec<Seq>>,
+    pending: Vec<Seq>,
+    waits: Vec<ListedWait>,
+}
+
+fn detail(tx: &mut dyn Tx, id: &str) -> Sought<Found> {
+    let id = match ids::work(tx, id)? {
+        Ok(id) => id,
+        Err(error) => return Ok(Err(error)),
+    };
+    let Some(row) = pages::work(tx, id)? else { return Ok(Err(Refusal::UnknownWork.into())) };
+    let before = row.work.attempt.map_or(0, |n| n.0.saturating_sub(SHOWN));
+    let attempts = attempts::of_work(tx, id, AttemptNo(before), SHOWN)?;
+    let (consumed, pending) = shared_out(tx, id)?;
+    let waits = listed_waits(tx, id)?;
+    Ok(Ok(Found { row, attempts, consumed, pending, waits }))
+}
+
+type SharedOut = (BTreeMap<AttemptNo, Vec<Seq>>, Vec<Seq>);
+
+/// Which attempt consumed what, and what is pending.
+fn shared_out(tx: &mut dyn Tx, id: WorkId) -> Result<SharedOut, StoreError> {
+    let mut consumed: BTreeMap<AttemptNo, Vec<Seq>> = BTreeMap::new();
+    let mut pending = Vec::new();
+    for input in inputs::of_work(tx, id, Seq(0), u32::MAX)? {
+        match input.consumed {
+            Some((n, _)) => consumed.entry(n).or_default().push(input.event),
+            None if pending.len() < SHOWN as usize => pending.push(input.event),
+            None => {}
+        }
+    }
+    Ok((consumed, pending))
+}
+
+fn listed_waits(tx: &mut dyn Tx, id: WorkId) -> Result<Vec<ListedWait>, StoreError> {
+    let mut listed = Vec::new();
+    for wait in waits::of_work(tx, id, WaitId(0), SHOWN)? {
+        listed.extend(reads::wait(tx, wait.id)?);
+    }
+    Ok(listed)
+}
+
+/// Cancels a Work for good; cancelling it again changes nothing. CANCEL-01
+pub(super) async fn cancel(
+    State(context): State<Arc<Context>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<Json<WorkRow>, ApiError> {
+    let request = read_request(&body)?;
+    let work = context.read(move |tx| ids::work(tx, &id)).await??;
+    let command = Command::Cancel { work, reason: request.reason };
+    settled(context.writer.apply(caller.actor(), command).await?)?;
+    let row = context.read(move |tx| pages::work(tx, work)).await?;
+    let row = row.ok_or(Refusal::UnknownWork)?;
+    Ok(Json(rows::work(&context, &row)))
+}
+
+fn read_request(body: &Bytes) -> Result<CancelRequest, ApiError> {
+    if body.is_empty() {
+        return Ok(CancelRequest::default());
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        ApiError::malformed(format!("the body is no cancellation: {error}"))
+            .next("send {\"reason\": \"…\"}, or nothing")
+    })
+}

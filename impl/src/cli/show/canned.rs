@@ -1,0 +1,155 @@
+//! What a door would answer, for tests of how it is shown.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Screen;
+use crate::api::types::{Chain, EventRow, WaitRow, WorkDetail, WorkRow};
+
+/// Eighty columns, at a fixed instant.
+pub(in crate::cli) fn screen() -> Screen {
+    Screen { width: 80, now: "2026-03-01T12:00:00Z".parse().expect("an instant") }
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("the canned answer has the door's form")
+}
+
+const WORK: &str = "work_01kb3n8x9qf8vta3g5w2m6r1zd";
+const OTHER: &str = "work_01kb3n8x9rf8vta3g5w2m6r2aa";
+const ROOT: &str = "evt_01kb3n8x9qf8vta3g5w2m6r100";
+const SOURCE: &str = "github:github.com/1296269";
+
+pub(in crate::cli) fn data() -> Value {
+    json!({ "action": "completed", "check_run": { "conclusion": "success", "name": "\u{1b}[31mci" } })
+}
+
+fn event(seq: i64, event_type: &str, more: &Value) -> Value {
+    let mut event = json!({
+        "id": format!("evt_01kb3n8x9qf8vta3g5w2m6r1{:02}", seq - 1), "seq": seq, "source": SOURCE,
+        "delivery": format!("72d3162e-cc78-11e3-81ab-4c9367dc09{seq:02}"), "type": event_type,
+        "scope": "acme/web", "accepted_at": "2026-03-01T11:57:00Z", "root": ROOT, "depth": 0,
+    });
+    let more = more.as_object().expect("an object").clone();
+    event.as_object_mut().expect("an object").extend(more);
+    event
+}
+
+pub(in crate::cli) fn events() -> Vec<EventRow> {
+    let key = |mark: &str, work: &str| json!({ "key": "42", "mark": mark, "work": work });
+    read(json!([
+        event(1, "pull_request.opened", &key("queued", WORK)),
+        event(2, "ping", &json!({ "mark": "unmatched" })),
+        event(3, "pull_request_review_comment.created", &key("queued", WORK)),
+        event(4, "check_run.completed", &key("terminal", OTHER)),
+        event(
+            5,
+            "check_run.completed",
+            &json!({
+                "key": "42", "mark": "woke", "work": WORK, "route": "ci", "subject": "ci\u{7}",
+                "parent": ROOT, "depth": 1,
+            })
+        ),
+        event(
+            6,
+            "core.wait.woken",
+            &json!({
+                "source": "core", "mark": "continuation", "work": WORK, "depth": 2,
+                "parent": "evt_01kb3n8x9qf8vta3g5w2m6r104",
+            })
+        ),
+        event(7, "pull_request.\u{1b}[2Jclosed", &json!({ "key": "\u{202e}42" })),
+    ]))
+}
+
+pub(in crate::cli) fn chain() -> Chain {
+    let all = events();
+    let in_chain = |event: &EventRow| event.parent.is_some() || event.id == ROOT;
+    let rejection = json!({
+        "delivery": "wait_1/timeout", "parent": ROOT, "reason": "depth_limit", "depth": 33,
+        "at": "2026-03-01T11:59:00Z",
+    });
+    let rejections = vec![
+        read(rejection.clone()),
+        read({
+            let mut late = rejection;
+            late["parent"] = "evt_01kb3n8x9qf8vta3g5w2m6r105".into();
+            late
+        }),
+    ];
+    Chain { events: all.into_iter().filter(in_chain).collect(), rejections }
+}
+
+fn work_row(id: &str, status: &str, reason: &str, more: &Value) -> Value {
+    let mut row = json!({
+        "id": id, "kind": "review", "scope": "acme/web", "status": status, "reason": reason,
+        "excluded": false, "keys": [format!("{SOURCE}#42")], "attempts": 1, "pending": 0,
+        "created_at": "2026-03-01T11:30:00Z",
+    });
+    let more = more.as_object().expect("an object").clone();
+    row.as_object_mut().expect("an object").extend(more);
+    row
+}
+
+const WAITING: &str =
+    "waits for check_run.completed on github:github.com/1296269#42, for 27 minutes more";
+
+pub(in crate::cli) fn works() -> Vec<WorkRow> {
+    read(json!([
+        work_row(WORK, "waiting", WAITING, &json!({})),
+        work_row(
+            OTHER,
+            "ready",
+            "its attempt 3 failed: exit status 1\u{1b}[0m; nothing is retried",
+            &json!({
+                "hold": "exhausted", "attempts": 3, "pending": 2,
+                "keys": [format!("{SOURCE}#43"), "github:github.com/1296269#44"],
+            })
+        ),
+        work_row(
+            "work_01kb3n8x9sf8vta3g5w2m6r2ab",
+            "completed",
+            "its attempt 2 said `merged`",
+            &json!({
+                "attempts": 2, "keys": [],
+            })
+        ),
+    ]))
+}
+
+pub(in crate::cli) fn waits() -> Vec<WaitRow> {
+    read(json!([
+        {
+            "id": "wait_01kb3n8x9tf8vta3g5w2m6r3aa", "work": WORK, "attempt": 1, "status": "woken",
+            "keys": [format!("{SOURCE}#42")], "types": [], "after": 1, "winner": 3,
+        },
+        {
+            "id": "wait_01kb3n8xatf8vta3g5w2m6r3ab", "work": WORK, "attempt": 2, "status": "active",
+            "keys": [format!("{SOURCE}#42"), format!("{SOURCE}#43")],
+            "types": ["check_run.completed", "check_suite.completed"], "after": 3,
+            "deadline": "2026-03-01T12:27:00Z",
+        },
+        {
+            "id": "wait_01kb3n8xbtf8vta3g5w2m6r3ac", "work": OTHER, "attempt": 1,
+            "status": "cancelled", "keys": [], "types": [], "after": 4,
+        },
+    ]))
+}
+
+pub(in crate::cli) fn work() -> WorkDetail {
+    let mut detail = work_row(WORK, "waiting", WAITING, &json!({ "attempts": 2 }));
+    detail["history"] = json!([
+        {
+            "id": "att_01kb3n8x9uf8vta3g5w2m6r4aa", "number": 1, "status": "waiting", "epoch": 1,
+            "trigger": 1, "inputs": [1],
+        },
+        {
+            "id": "att_01kb3n8x9vf8vta3g5w2m6r4ab", "number": 2, "status": "running",
+            "phase": "pinned", "epoch": 3, "expires_at": "2026-03-01T12:00:20Z", "trigger": 3,
+            "inputs": [3, 4, 5], "result": "the review was posted and the checks are awaited",
+        },
+    ]);
+    detail["pending_input"] = json!([6, 7]);
+    detail["waits"] = serde_json::to_value(waits()).expect("waits are plain data");
+    read(detail)
+}

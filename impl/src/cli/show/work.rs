@@ -1,0 +1,158 @@
+//! Works as text. A status never stands without its reason.
+
+use super::table::{Fit, Table};
+use super::text::{
+    age, key_parts, printable, sequences, short, short_length, until, word, wrapped,
+};
+use super::{Screen, wait};
+use crate::api::types::{AttemptRow, WorkDetail, WorkRow};
+
+/// A table of works, oldest first, each with its reason under it.
+pub(in crate::cli) fn table(works: &[WorkRow], screen: Screen) -> String {
+    let mut table = Table::new([
+        ("WORK", Fit::Whole),
+        ("STATUS", Fit::Whole),
+        ("AGE", Fit::Right),
+        ("ATTEMPTS", Fit::Right),
+        ("PENDING", Fit::Right),
+        ("KIND", Fit::Cut),
+        ("KEY", Fit::Cut),
+        ("SOURCE", Fit::Cut),
+    ]);
+    let length = short_length(works.iter().map(|work| work.id.as_str()));
+    for work in works {
+        let (key, source) = key(&work.keys);
+        let cells = [
+            short(&work.id, length),
+            status(work),
+            age(&work.created_at, screen.now),
+            work.attempts.to_string(),
+            work.pending.to_string(),
+            printable(&work.kind),
+            key,
+            source,
+        ];
+        table.row_with(cells, printable(&work.reason));
+    }
+    table.render(screen)
+}
+
+/// One work with everything of it.
+pub(in crate::cli) fn detail(detail: &WorkDetail, screen: Screen) -> String {
+    let work = &detail.work;
+    let mut lines = vec![format!("work {}", printable(&work.id))];
+    let said = format!("{}: {}", status(work), printable(&work.reason));
+    lines.push(wrapped(&said, "  status    ", screen.width));
+    let mut field = |name: &str, value: String| lines.push(format!("  {name:<9} {value}"));
+    field("kind", format!("{} in scope {}", printable(&work.kind), printable(&work.scope)));
+    for (nth, key) in work.keys.iter().enumerate() {
+        field(if nth == 0 { "keys" } else { "" }, printable(key));
+    }
+    let created = printable(&work.created_at);
+    field("created", format!("{created} ({} ago)", age(&work.created_at, screen.now)));
+    field("pending", pending(&detail.pending_input));
+    lines.push("attempts".to_owned());
+    lines.push(attempts(&detail.history, screen));
+    lines.push("waits".to_owned());
+    lines.push(waits(detail, screen));
+    lines.join("\n")
+}
+
+fn status(work: &WorkRow) -> String {
+    let held = if work.hold.is_some() { ", held" } else { "" };
+    format!("{}{held}", word(work.status))
+}
+
+/// The external id of the first key with how many more there are, and that key's source.
+fn key(keys: &[String]) -> (String, String) {
+    let Some(first) = keys.first() else { return ("-".to_owned(), "-".to_owned()) };
+    let (source, external_id) = key_parts(first);
+    let more = match keys.len() {
+        1 => String::new(),
+        some => format!(" +{}", some - 1),
+    };
+    (printable(&format!("{external_id}{more}")), printable(source))
+}
+
+fn pending(sequences_of: &[i64]) -> String {
+    match sequences_of {
+        [] => "no input".to_owned(),
+        some => format!("input from events {}", sequences(some)),
+    }
+}
+
+fn attempts(history: &[AttemptRow], screen: Screen) -> String {
+    if history.is_empty() {
+        return "  none yet".to_owned();
+    }
+    let mut table = Table::new([
+        ("  #", Fit::Right),
+        ("STATUS", Fit::Whole),
+        ("EPOCH", Fit::Right),
+        ("TRIGGER", Fit::Right),
+        ("INPUT", Fit::Cut),
+    ]);
+    for attempt in history {
+        let cells = [
+            attempt.number.to_string(),
+            progress(attempt, screen),
+            attempt.epoch.to_string(),
+            attempt.trigger.to_string(),
+            sequences(&attempt.inputs),
+        ];
+        match &attempt.result {
+            Some(result) => table.row_with(cells, printable(result)),
+            None => table.row(cells),
+        }
+    }
+    table.render(screen)
+}
+
+/// How far an attempt has come; of a running one, when its lease ends.
+fn progress(attempt: &AttemptRow, screen: Screen) -> String {
+    let status = word(attempt.status);
+    match (attempt.phase, &attempt.expires_at) {
+        (Some(phase), Some(end)) => {
+            format!("{status}, {} (lease {})", word(phase), until(end, screen.now))
+        }
+        (Some(phase), None) => format!("{status}, {}", word(phase)),
+        (None, _) => status,
+    }
+}
+
+fn waits(detail: &WorkDetail, screen: Screen) -> String {
+    if detail.waits.is_empty() {
+        return "  none".to_owned();
+    }
+    let said = detail.waits.iter().map(|row| {
+        let reason = wrapped(&wait::reason(row), "     ", screen.width);
+        format!("  {} of attempt {}\n{reason}", printable(&row.id), row.attempt)
+    });
+    said.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::canned;
+    use super::*;
+
+    #[test]
+    fn a_table_of_works_gives_each_status_its_reason() {
+        let text = table(&canned::works(), canned::screen());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_work_is_shown_with_its_attempts_and_waits() {
+        insta::assert_snapshot!(detail(&canned::work(), canned::screen()));
+    }
+
+    #[test]
+    fn a_work_that_has_not_started_says_so() {
+        let mut work = canned::work();
+        work.history.clear();
+        work.waits.clear();
+        insta::assert_snapshot!(detail(&work, canned::screen()));
+    }
+}

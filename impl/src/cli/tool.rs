@@ -1,0 +1,136 @@
+//! `abide tool …`: the toolbelt, for a process that an attempt runs.
+
+mod door;
+mod wait;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Subcommand, ValueEnum};
+use hyper::Method;
+
+use self::door::Door;
+use super::{Code, Failure, Ran, block_on, output};
+use crate::api::tool_types::{BeatAnswer, InputsAnswer, ResultOutcome, ResultRequest};
+use crate::keeper::folder::write_json;
+
+/// The longest result that is kept, as JSON.
+const RESULT_MAX: usize = 1 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    call: Call,
+}
+
+#[derive(Debug, Subcommand)]
+enum Call {
+    /// Print what an attempt was handed, as JSON
+    #[command(after_help = "Example:\n  abide tool inputs | jq -r '.inputs[].data.comment.body'")]
+    Inputs {
+        /// Another attempt of the same work; this one if left out
+        #[arg(long, value_name = "N")]
+        attempt: Option<u32>,
+    },
+    /// Declare what came of the work; it counts once this process has exited, and the last counts
+    Result(ResultArgs),
+    /// Register a wait and give the attempt up: exit then, at once (exit status 4)
+    Wait(wait::Args),
+    /// Extend the lease
+    #[command(after_help = "Example:\n  abide tool beat || exit $?")]
+    Beat,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  abide tool result completed --status 'merged #42'")]
+struct ResultArgs {
+    /// Whether the work was done
+    outcome: Outcome,
+    /// A word on the result; never interpreted
+    #[arg(long)]
+    status: Option<String>,
+    /// Reserved
+    #[arg(long, value_name = "TEXT", hide = true)]
+    continuation: Option<String>,
+    /// Reserved
+    #[arg(long, value_name = "T", hide = true)]
+    retry_after: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Outcome {
+    Completed,
+    Failed,
+    #[value(hide = true)]
+    Handoff,
+}
+
+pub(super) fn run(args: Args) -> Ran {
+    match args.call {
+        Call::Inputs { attempt } => block_on(inputs(attempt)),
+        Call::Result(result) => declare(result),
+        Call::Wait(wait) => block_on(wait::register(wait)),
+        Call::Beat => block_on(beat()),
+    }
+}
+
+async fn inputs(attempt: Option<u32>) -> Ran {
+    let path = attempt.map_or_else(
+        || "/tool/inputs".to_owned(),
+        |number| format!("/tool/inputs?attempt={number}"),
+    );
+    let answer: InputsAnswer =
+        Door::of_this_attempt()?.call(Method::GET, &path, None::<&()>).await?;
+    output::json(&answer)?;
+    Ok(Code::Done)
+}
+
+async fn beat() -> Ran {
+    let door = Door::of_this_attempt()?;
+    let _: BeatAnswer = door.call(Method::POST, "/tool/beat", None::<&()>).await?;
+    Ok(Code::Done)
+}
+
+/// Writes the result into the keeper's folder, where the daemon finds it when this process has
+/// exited. It asks nobody: whether it counts is decided when it is committed.
+fn declare(args: ResultArgs) -> Ran {
+    if args.retry_after.is_some() {
+        return Err(reserved("--retry-after", "leave it out: the work's own policy decides"));
+    }
+    if args.continuation.is_some() {
+        return Err(reserved("--continuation", "keep it in a file in ABIDE_DIR, which stays"));
+    }
+    let outcome = match args.outcome {
+        Outcome::Completed => ResultOutcome::Completed,
+        Outcome::Failed => ResultOutcome::Failed,
+        Outcome::Handoff => return Err(reserved("handoff", "declare `completed` or `failed`")),
+    };
+    let result = ResultRequest { outcome, status: args.status, continuation: None };
+    write_result(&environment("ABIDE_TOKEN_FILE")?, &result)?;
+    Ok(Code::Done)
+}
+
+fn write_result(token_file: &Path, result: &ResultRequest) -> Result<(), Failure> {
+    let folder = token_file.parent().unwrap_or(Path::new("."));
+    if !folder.join("keeper.json").exists() {
+        return Err(Failure::refused("no keeper holds this process: exit with a status instead"));
+    }
+    let length = serde_json::to_vec(result).map_or(usize::MAX, |bytes| bytes.len());
+    if length > RESULT_MAX {
+        let next = "keep it in ABIDE_DIR and name the file";
+        return Err(Failure::refused(format!("the result is larger than {RESULT_MAX}: {next}")));
+    }
+    write_json(&folder.join("result.json"), result)
+        .map_err(|error| Failure::refused(format!("cannot keep the result: {error}")))
+}
+
+fn reserved(word: &str, next: &str) -> Failure {
+    Failure::refused(format!("`{word}` is reserved and does nothing in this version: {next}"))
+}
+
+/// A path that every process of an attempt has in its environment.
+fn environment(name: &str) -> Result<PathBuf, Failure> {
+    std::env::var_os(name).map(PathBuf::from).ok_or_else(|| {
+        let next = "run `abide tool` from a command that abide started";
+        Failure::new(Code::Usage, format!("{name} is not set: {next}"))
+    })
+}

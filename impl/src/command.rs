@@ -1,0 +1,450 @@
+//! The alphabet: every committed step, and what it answers.
+//!
+//! A command is data. Time is the argument of [`crate::law::apply`]; ids, tokens and limits are
+//! fields. The page
+//! `docs/alphabet.md` says for each command which guard answers first and what becomes true.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    AttemptNo, AttemptUid, Authority, BindingPin, Deadline, Duration, Epoch, Key, MarkKind,
+    NewEvent, Proposal, Segment, Seq, StartReason, TokenHash, Verdict, WaitId, WaitUid, WorkId,
+};
+
+/// One committed step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Keeps an Event and numbers it; the same ingress id answers the original. INGRESS-02
+    /// INGRESS-05
+    Accept {
+        /// The Event offered.
+        event: Box<NewEvent>,
+    },
+    /// Applies what an evaluation proposed, if what it read still stands. ROUTE-15 ROUTE-17
+    CommitRoute {
+        /// The evaluation's result.
+        proposal: Proposal,
+    },
+    /// Starts or resumes the one attempt of ready Work and hands it all pending input. LEASE-10
+    /// WAKE-25
+    Claim {
+        /// The Work.
+        work: WorkId,
+        /// The id a new attempt would get; unused on a resume.
+        attempt_uid: AttemptUid,
+        /// Hash of the fresh token.
+        token: TokenHash,
+        /// How long the lease lasts from now.
+        lease: Duration,
+        /// What of its binding the attempt is pinned to.
+        pin: BindingPin,
+        /// Running attempts the Work's scope allows at once.
+        capacity: u32,
+    },
+    /// Withdraws the record that no executor was handed this segment. ADOPT-06
+    ClearNeverHanded {
+        /// The holder.
+        by: Authority,
+    },
+    /// Saves the executor's metadata with the segment. ADOPT-04 ADOPT-09
+    Pin {
+        /// The holder.
+        by: Authority,
+        /// Opaque to everything but the executor.
+        metadata: String,
+    },
+    /// Extends a live lease. LEASE-11
+    Renew {
+        /// The holder.
+        by: Authority,
+        /// How long it lasts from now.
+        lease: Duration,
+    },
+    /// Ends the attempt with its work done. DONE-02 DONE-03
+    Complete {
+        /// The holder.
+        by: Authority,
+        /// What the executor says of its result, if anything; never interpreted.
+        status: Option<String>,
+    },
+    /// Ends the attempt as failed. RETRY-01
+    Fail {
+        /// The holder.
+        by: Authority,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Parks or ends the attempt, registers the Wait and scans accepted history after the
+    /// watermark. WAIT-16 WAIT-17
+    RegisterWait {
+        /// The holder.
+        by: Authority,
+        /// The Wait's id at the edge.
+        uid: WaitUid,
+        /// Keys of the Work; any of them will do. WAIT-05
+        keys: Vec<Key>,
+        /// Types; empty means any. WAIT-03
+        types: Vec<String>,
+        /// The last sequence the execution has observed. WAIT-12
+        after: Seq,
+        /// When it gives up, if ever.
+        deadline: Option<Deadline>,
+    },
+    /// Wakes an active Wait with its lowest match. WAKE-02 WAKE-08
+    Wake {
+        /// The Wait.
+        wait: WaitId,
+    },
+    /// Accepts the due timeout of a Wait and wakes it, jointly. WAKE-06
+    FireTimer {
+        /// The Wait.
+        wait: WaitId,
+    },
+    /// Accepts the due timeout of a Wait and leaves the wake to another commit. WAKE-03
+    AcceptTimeout {
+        /// The Wait.
+        wait: WaitId,
+    },
+    /// Takes over a running attempt whose lease has ended. LEASE-08 ADOPT-01
+    ClaimRecovery {
+        /// The Work.
+        work: WorkId,
+        /// Hash of the fresh token.
+        token: TokenHash,
+        /// How long the lease lasts from now.
+        lease: Duration,
+    },
+    /// Commits what the executor's `recover` found. ADOPT-18 ADOPT-20
+    SettleRecovery {
+        /// The recoverer.
+        by: Authority,
+        /// Its finding.
+        verdict: Verdict,
+        /// Why it could not be adopted, for people; empty when it was.
+        reason: String,
+    },
+    /// Lifts the exclusion mark of a segment whose process was seen to exit. POLICY-22
+    Vacate {
+        /// The Work.
+        work: WorkId,
+        /// The segment that exited.
+        segment: Segment,
+    },
+    /// Cancels Work for good. CANCEL-01
+    Cancel {
+        /// The Work.
+        work: WorkId,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+impl Command {
+    /// The name the journal and the documentation know it by.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Accept { .. } => "accept",
+            Self::CommitRoute { .. } => "commit_route",
+            Self::Claim { .. } => "claim",
+            Self::ClearNeverHanded { .. } => "clear_never_handed",
+            Self::Pin { .. } => "pin",
+            Self::Renew { .. } => "renew",
+            Self::Complete { .. } => "complete",
+            Self::Fail { .. } => "fail",
+            Self::RegisterWait { .. } => "register_wait",
+            Self::Wake { .. } => "wake",
+            Self::FireTimer { .. } => "fire_timer",
+            Self::AcceptTimeout { .. } => "accept_timeout",
+            Self::ClaimRecovery { .. } => "claim_recovery",
+            Self::SettleRecovery { .. } => "settle_recovery",
+            Self::Vacate { .. } => "vacate",
+            Self::Cancel { .. } => "cancel",
+        }
+    }
+}
+
+impl Outcome {
+    /// The name of the answer's kind.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accepted",
+            Self::Duplicate(_) => "duplicate",
+            Self::Deferred(_) => "deferred",
+            Self::Conflict => "conflict",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Deferral> for Outcome {
+    fn from(deferral: Deferral) -> Self {
+        Self::Deferred(deferral)
+    }
+}
+
+/// An answer of the law. It may commit: only the machine's failures roll back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "outcome", content = "detail")]
+pub enum Outcome {
+    /// The command is now true.
+    Accepted(Receipt),
+    /// The same identity was already so; nothing changed.
+    Duplicate(Receipt),
+    /// Not now; nothing changed; ask again as you are.
+    Deferred(Deferral),
+    /// What was read has moved; read again. ROUTE-15 DONE-02
+    Conflict,
+    /// The premise is gone, or was never there.
+    Refused(Refusal),
+}
+
+/// What a command made true.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "receipt")]
+pub enum Receipt {
+    /// The Event is kept under this sequence.
+    Event {
+        /// Its sequence.
+        seq: Seq,
+    },
+    /// The Event has this mark.
+    Routed {
+        /// The Event.
+        event: Seq,
+        /// Its mark.
+        mark: MarkKind,
+        /// The Work it is associated with, if any.
+        work: Option<WorkId>,
+    },
+    /// The attempt is held under this epoch.
+    Claimed {
+        /// The Work.
+        work: WorkId,
+        /// The attempt.
+        attempt: AttemptNo,
+        /// The claim.
+        epoch: Epoch,
+        /// Why the segment starts.
+        reason: StartReason,
+    },
+    /// The phase of the attempt's segment moved.
+    Advanced {
+        /// The Work.
+        work: WorkId,
+        /// The attempt.
+        attempt: AttemptNo,
+    },
+    /// The lease ends at this instant.
+    Renewed {
+        /// The Work.
+        work: WorkId,
+        /// Milliseconds of trusted time.
+        expires_at: crate::domain::Millis,
+    },
+    /// The attempt ended and left its Work so.
+    Ended {
+        /// The Work.
+        work: WorkId,
+        /// The attempt.
+        attempt: AttemptNo,
+        /// The Work's status now.
+        status: crate::domain::WorkStatus,
+    },
+    /// The Wait is registered; `winner` woke it in the same transaction, if any did.
+    Waiting {
+        /// The Wait.
+        wait: WaitId,
+        /// The Event that woke it at once.
+        winner: Option<Seq>,
+    },
+    /// The Wait is woken by this Event.
+    Woken {
+        /// The Wait.
+        wait: WaitId,
+        /// The winner.
+        winner: Seq,
+    },
+    /// The timeout is accepted and the Wait still active.
+    TimeoutAccepted {
+        /// The Wait.
+        wait: WaitId,
+        /// The timeout Event.
+        seq: Seq,
+    },
+    /// The attempt is held by its recoverer.
+    Recovering {
+        /// The Work.
+        work: WorkId,
+        /// The attempt.
+        attempt: AttemptNo,
+        /// The recoverer's claim.
+        epoch: Epoch,
+        /// `true`: nothing was started, launch again; `false`: adopt. ADOPT-05 ADOPT-08
+        relaunch: bool,
+    },
+    /// No process of an earlier segment runs any more.
+    Vacated {
+        /// The Work.
+        work: WorkId,
+    },
+    /// The Work is cancelled.
+    Cancelled {
+        /// The Work.
+        work: WorkId,
+    },
+}
+
+/// Why not now.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    thiserror::Error,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Deferral {
+    /// Route effects on one Work commit in acceptance order. OWN-05
+    #[error("an earlier event of this work is not routed yet")]
+    OutOfTurn,
+    /// A hold stands until a person lifts it. WAKE-24
+    #[error("the work is held")]
+    Held,
+    /// A process of an earlier segment may still run. POLICY-22
+    #[error("the process of an earlier segment has not been seen to exit")]
+    Excluded,
+    /// The scope runs as many attempts as it may. POLICY-06
+    #[error("the scope has no free capacity")]
+    Capacity,
+}
+
+/// What is so, and so the command is not. The serialized name is the API's `code`; declaration
+/// order is precedence.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    thiserror::Error,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// Checked before anything else is looked at. LEASE-04 LEASE-12
+    #[error(
+        "the attempt is not held under this epoch and token: stop this process, its result is void"
+    )]
+    StaleAuthority,
+    /// `now == expires_at` is already late. LEASE-01
+    #[error("the lease on this attempt has ended: leave it to recovery")]
+    LeaseExpired,
+    /// Core's families are core's to emit. CAUSE-07
+    #[error("types that begin with `core.` are core's own: choose another type")]
+    CoreType,
+    /// Nothing was accepted under this id.
+    #[error("there is no such event")]
+    UnknownEvent,
+    /// No Work has this id.
+    #[error("there is no such work")]
+    UnknownWork,
+    /// No Wait has this id.
+    #[error("there is no such wait")]
+    UnknownWait,
+    /// Neither side is silently preferred. INGRESS-11 OWN-03
+    #[error("the work, or the owner of the key, is in another scope than this event's")]
+    WrongScope,
+    /// A key beside a target must be that target's own. INGRESS-10
+    #[error("the event names a work and a key that is not that work's: name one of them")]
+    ContradictoryTarget,
+    /// Terminal Work never changes again. TERM-01
+    #[error("the work has ended: nothing changes it any more")]
+    Terminal,
+    /// One attempt at a time. POLICY-05
+    #[error("an attempt of this work is running")]
+    AttemptOpen,
+    /// Only a wake makes waiting Work ready. WAKE-07
+    #[error("the work is waiting: only a wake makes it ready")]
+    WorkWaiting,
+    /// Nothing asks for another attempt. OURS-28
+    #[error("the work has no pending input: nothing asks for another attempt")]
+    NothingToStart,
+    /// The segment is past launching, or in recovery.
+    #[error("the attempt is not launching")]
+    NotLaunching,
+    /// The never-handed record is withdrawn before the executor is called. ADOPT-06
+    #[error("the segment is still recorded as never handed to an executor")]
+    NotHanded,
+    /// Nothing is pinned, so nothing ran that could say this. OURS-20
+    #[error("the attempt has no pinned segment that could report this")]
+    NotRunning,
+    /// Only a recovery claim is settled.
+    #[error("the attempt is not under recovery")]
+    NotRecovering,
+    /// Nothing could end it. OURS-18
+    #[error("a wait needs a key or a timeout: nothing could end this one")]
+    WaitCannotEnd,
+    /// A Wait subscribes to keys of its own Work. WAIT-02
+    #[error("a wait may name only keys its own work owns")]
+    KeyNotOwned,
+    /// Nobody has observed what is not accepted. WAIT-13
+    #[error("the watermark is above the latest accepted event")]
+    WatermarkAhead,
+    /// Cancelled is final. WAKE-13 WAKE-15
+    #[error("the wait was cancelled: it can no longer wake")]
+    WaitCancelled,
+    /// A clock alone wakes nothing. WAKE-07
+    #[error("no accepted event matches the wait")]
+    NothingToWakeFrom,
+    /// The Wait ended otherwise. WAKE-08 WAKE-12
+    #[error("the wait ended without its timeout: the timer is cancelled")]
+    TimerCancelled,
+    /// The Wait has no timeout.
+    #[error("the wait was registered without a timeout")]
+    NoTimer,
+    /// Not attempted again. CAUSE-33
+    #[error("a causal limit refused this firing: it is disabled")]
+    FiringDisabled,
+    /// Due at `now == fire_at`, not before. WAKE-04
+    #[error("the timer is not due yet")]
+    NotDue,
+    /// An accepted match beats a timeout nobody accepted. WAKE-05
+    #[error("a matching event is accepted already: wake from it")]
+    MatchAccepted,
+    /// The diagnostic commits, the Event does not. CAUSE-15 REJECT-11
+    #[error("the derived event would be deeper than its root allows")]
+    DepthLimit,
+    /// A live lease cannot be stolen. LEASE-09
+    #[error("the lease on this attempt is live")]
+    LeaseLive,
+    /// Parked and ended attempts are not recovered. ADOPT-12
+    #[error("no attempt of this work is running")]
+    NothingToRecover,
+    /// Another segment holds the mark.
+    #[error("the exit reported is not that of the marked segment")]
+    StaleSegment,
+    /// Nothing to lift.
+    #[error("no exclusion mark is set on this work")]
+    NotExcluded,
+}

@@ -1,0 +1,169 @@
+//! What is accepted, what is refused and how the refusal reads.
+
+mod expressions;
+mod refused;
+mod routing;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use tempfile::TempDir;
+
+use super::{Config, Environment, ScopeRule};
+use crate::domain::Duration;
+
+/// A configuration with everything it needs and nothing else.
+pub(crate) const SMALL: &str = r#"
+[[ingress]]
+name = "github"
+kind = "github"
+scope = "main"
+secrets = [{ env = "GH_SECRET" }]
+
+[[scope."main".route]]
+name = "all"
+on = ["*"]
+key = 'string(event.data.number)'
+do = "work"
+kind = "review"
+
+[scope."main".kind.review]
+binding = "reviewer"
+
+[scope."main".binding.reviewer]
+executor = "shell"
+command = ["./review.sh"]
+isolation = "none"
+"#;
+
+/// A folder with the executor that the configurations of these tests name.
+pub(crate) fn folder() -> TempDir {
+    let dir = TempDir::new().expect("a temporary folder can be made");
+    let script = dir.path().join("review.sh");
+    fs::write(&script, "#!/bin/sh\n").expect("a file can be written there");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("and made executable");
+    dir
+}
+
+pub(crate) fn environment() -> Environment {
+    Environment::of([("GH_SECRET", "hush")])
+}
+
+/// Reads a text; errors are rendered, without the folder's name.
+pub(crate) fn read_in(dir: &TempDir, text: &str, env: &Environment) -> Result<Config, String> {
+    let file = dir.path().join("abide.toml");
+    let folder = format!("{}/", dir.path().display());
+    let read = Config::parse(text.to_owned(), &file, env);
+    read.map_err(|errors| errors.to_string().replace(&folder, ""))
+}
+
+/// Reads a text that is valid.
+pub(crate) fn valid(text: &str) -> Config {
+    read_in(&folder(), text, &environment()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn what_is_left_out_has_a_default() {
+    let dir = folder();
+    let config = read_in(&dir, SMALL, &environment()).expect("it is valid");
+    assert_eq!(config.daemon.state, dir.path().join("state"));
+    assert_eq!(config.daemon.database, dir.path().join("state/abide.db"));
+    assert_eq!(config.listen.operator, dir.path().join("state/operator.sock"));
+    assert_eq!(config.listen.hooks, None);
+    assert_eq!(config.scope.capacity, 4);
+    assert_eq!(config.scope.limits.max_depth, 32);
+    assert_eq!(config.scope.binding.lease, Duration::seconds(30));
+    assert_eq!(config.scope.binding.stop_grace, Duration::seconds(10));
+    assert!(!config.scope.binding.resumes);
+    assert_eq!(config.ingresses[0].max, 25 << 20);
+    assert_eq!(config.ingresses[0].scope, ScopeRule::One("main".into()));
+    let program = dir.path().join("review.sh").display().to_string();
+    assert_eq!(config.scope.binding.command, [program]);
+}
+
+#[test]
+fn neutral_values_of_later_words_are_accepted() {
+    let text = SMALL
+        .replace(
+            "binding = \"reviewer\"",
+            "binding = \"reviewer\"\nstanding = false\nreopen = []\n\
+             retry = { attempts = 1, exhausted = \"keep\" }",
+        )
+        .replace("isolation", "tools = []\nisolation");
+    valid(&text);
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let dir = folder();
+    let text = format!("[daemon]\nstate = \"one\"\n{SMALL}");
+    let env = Environment::of([
+        ("GH_SECRET", "hush"),
+        ("ABIDE__DAEMON__STATE", "/two"),
+        ("ABIDE__LISTEN__HOOKS", "127.0.0.1:7"),
+    ]);
+    let config = read_in(&dir, &text, &env).expect("it is valid");
+    assert_eq!(config.daemon.state.to_str(), Some("/two"));
+    assert_eq!(config.listen.hooks.map(|address| address.port()), Some(7));
+}
+
+#[test]
+fn a_digest_follows_what_is_said_and_not_how() {
+    let one = valid(SMALL);
+    let same = valid(
+        &SMALL
+            .replace("name = \"all\"\n", "")
+            .replace("do = \"work\"", "name    =   'all' # the same\ndo = \"work\""),
+    );
+    let other = valid(&SMALL.replace("\"*\"", "\"push\""));
+    assert_eq!(one.digest(), same.digest());
+    assert_ne!(one.digest(), other.digest());
+}
+
+#[test]
+fn no_secret_is_shown_by_debug_json_or_digest_input() {
+    let config = valid(SMALL);
+    assert!(!format!("{config:?}").contains("hush"));
+    assert!(!config.canonical_json().contains("hush"));
+    assert_eq!(config.ingresses[0].secrets[0].expose(), "hush");
+}
+
+#[test]
+fn a_secret_file_loses_its_line_break_only() {
+    let dir = folder();
+    fs::write(dir.path().join("gh"), " a b \r\n").expect("a file can be written there");
+    let text = SMALL.replace("{ env = \"GH_SECRET\" }", "{ file = \"gh\" }");
+    let config = read_in(&dir, &text, &environment()).expect("it is valid");
+    assert_eq!(config.ingresses[0].secrets[0].expose(), " a b ");
+}
+
+#[test]
+fn notes_say_that_isolation_none_is_advisory_and_hooks_are_not_open() {
+    insta::assert_snapshot!(valid(SMALL).notes().join("\n"));
+}
+
+/// A file may be anything: it is read or refused.
+#[test]
+fn no_damage_to_a_configuration_makes_its_reader_panic() {
+    let (dir, env) = (folder(), environment());
+    let text = include_str!("../../cli/init/abide.toml");
+    let damages = ["", "\"", "'", "[", "]", "=", "é", "\0", "\n"];
+    for (n, (at, old)) in text.char_indices().step_by(37).enumerate() {
+        let (head, tail) = (&text[..at], &text[at + old.len_utf8()..]);
+        let _ = read_in(&dir, head, &env);
+        let _ = read_in(&dir, &format!("{head}{}{tail}", damages[n % damages.len()]), &env);
+    }
+}
+
+#[test]
+fn units_are_read_exactly() {
+    assert_eq!(super::duration("250ms"), Ok(Duration(250)));
+    assert_eq!(super::duration("14d"), Ok(Duration::seconds(14 * 86_400)));
+    assert_eq!(super::size("25MiB"), Ok(25 << 20));
+    for wrong in ["", "s", "30", "30 s", "-1s", "1.5h", "1w", "18446744073709551615d", "1e3s"] {
+        assert!(super::duration(wrong).is_err(), "{wrong}");
+    }
+    for wrong in ["25MB", "25", "MiB", "18446744073709551615GiB"] {
+        assert!(super::size(wrong).is_err(), "{wrong}");
+    }
+}

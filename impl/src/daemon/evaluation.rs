@@ -1,0 +1,182 @@
+//! The evaluation of one event: detached views in, one proposal out, and the commit that says
+//! whether what was read still stands. ROUTE-12 ROUTE-15
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+use type_safe_id::TypeSafeId;
+
+use super::router::{Line, NAME};
+use crate::command::{Command, Deferral, Outcome, Refusal};
+use crate::domain::{Event, Key, Proposal, ProposedWork, Seq, WorkId, WorkUid, derived_uuid};
+use crate::extension::route::{Decision, RouteHandler, WorkView};
+use crate::host::Context;
+use crate::ingress;
+use crate::store::{StoreError, Tx, events, keys, marks, names, payloads, works};
+
+/// A moving target is evaluated so often before it goes back to its line.
+const CONFLICTS: u32 = 16;
+
+/// How routing one event ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Routed {
+    /// It has its mark.
+    Done,
+    /// An earlier event of its Work is not routed yet. OWN-05
+    OutOfTurn,
+    /// It could not be decided, or not be committed; for people. It blocks its own Work. ROUTE-09
+    Failed(String),
+    /// The same of an event that belongs to no Work of its scope: it blocks nobody. OWN-12
+    Stranded(String),
+}
+
+/// What an evaluation reads, all of one snapshot.
+#[derive(Debug)]
+struct Snapshot {
+    event: Event,
+    payload: Option<String>,
+    resolved: Option<(WorkId, i64, WorkView)>,
+    /// The Work it resolves to is one of its own scope, so that the order of that Work binds it.
+    /// OWN-03 OWN-05
+    bound: bool,
+}
+
+/// Why there is no proposal, for people.
+#[derive(Debug)]
+pub(super) struct Undecided {
+    why: String,
+    bound: bool,
+}
+
+impl From<Undecided> for Routed {
+    fn from(Undecided { why, bound }: Undecided) -> Self {
+        if bound { Self::Failed(why) } else { Self::Stranded(why) }
+    }
+}
+
+/// Evaluates an event and commits the result; begins anew when what it read has moved.
+pub(crate) async fn route(context: &Arc<Context>, seq: Seq) -> Routed {
+    for _ in 0..CONFLICTS {
+        let proposal = match propose(context, seq).await {
+            Ok(Some(proposal)) => proposal,
+            // A wake may have marked it, out of turn: no handler is called for it again. ROUTE-19
+            Ok(None) => return Routed::Done,
+            Err(undecided) => return undecided.into(),
+        };
+        match context.commit(NAME, Command::CommitRoute { proposal }).await {
+            Ok(Outcome::Accepted(_) | Outcome::Duplicate(_)) => return Routed::Done,
+            Ok(Outcome::Conflict) => {}
+            Ok(Outcome::Deferred(Deferral::OutOfTurn)) => return Routed::OutOfTurn,
+            Ok(Outcome::Deferred(other)) => return Routed::Failed(other.to_string()),
+            Ok(Outcome::Refused(refusal)) => return refused(refusal),
+            Err(error) => return Routed::Failed(error.to_string()),
+        }
+    }
+    // Somebody else is faster each time: there is no hurry.
+    Routed::OutOfTurn
+}
+
+fn refused(refusal: Refusal) -> Routed {
+    if refusal == Refusal::WrongScope {
+        let why = "its key was taken by a work of another scope meanwhile";
+        return Routed::Stranded(why.to_owned());
+    }
+    Routed::Failed(refusal.to_string())
+}
+
+/// Evaluates an event; `None` if it has its mark already.
+pub(super) async fn propose(
+    context: &Arc<Context>,
+    seq: Seq,
+) -> Result<Option<Proposal>, Undecided> {
+    let snapshot = context.read(move |tx| snapshot(tx, seq)).await;
+    // What cannot be read may belong to any Work.
+    let unknown = |why: String| Undecided { why, bound: true };
+    let Some(snapshot) = snapshot.map_err(|error| unknown(error.to_string()))? else {
+        return Ok(None);
+    };
+    let bound = snapshot.bound;
+    let evaluated = {
+        let context = Arc::clone(context);
+        // A handler may block its thread, and holds no lock and no transaction while it does.
+        spawn_blocking(move || evaluate(&context, snapshot)).await
+    };
+    let evaluated =
+        evaluated.unwrap_or_else(|error| Err(format!("the route handler broke: {error}")));
+    evaluated.map(Some).map_err(|why| Undecided { why, bound })
+}
+
+fn evaluate(context: &Context, snapshot: Snapshot) -> Result<Proposal, String> {
+    let Snapshot { event, payload, resolved, bound: _ } = snapshot;
+    let view = ingress::accepted_view(&context.config, &event, payload.as_deref());
+    let work = resolved.as_ref().map(|(_, _, view)| view);
+    let decision =
+        context.config.routes.evaluate(&view, work).map_err(|error| error.to_string())?;
+    let create = created(&event, &decision);
+    Ok(Proposal {
+        event: event.seq,
+        resolved: resolved.map(|(id, revision, _)| (id, revision)),
+        generation: context.generation,
+        route: decision.route,
+        create,
+    })
+}
+
+/// The Work to create should nothing own the event's key; its id follows from the event. ROUTE-16
+fn created(event: &Event, decision: &Decision) -> Option<ProposedWork> {
+    let (Some(_), Some(kind), Some(_)) = (&decision.route, &decision.kind, &event.key) else {
+        return None;
+    };
+    let uuid = derived_uuid(event.accepted_at, event.uid.uuid(), "work", 0);
+    Some(ProposedWork { uid: WorkUid::from_uuid(uuid), kind: kind.clone() })
+}
+
+fn snapshot(tx: &mut dyn Tx, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
+    if marks::get(tx, seq)?.is_some() {
+        return Ok(None);
+    }
+    let event = events::get(tx, seq)?
+        .ok_or_else(|| StoreError::corrupt(format!("event {seq} is unrouted and missing")))?;
+    let payload = payloads::get(tx, seq)?;
+    let (resolved, bound) = match resolve(tx, &event)? {
+        Some(id) => {
+            let scope = works::referred(tx, id)?.scope;
+            (Some(work_view(tx, id)?), names::text(tx, scope)? == event.scope)
+        }
+        None => (None, false),
+    };
+    Ok(Some(Snapshot { event, payload, resolved, bound }))
+}
+
+/// The Work an event names, or the owner of its key. OWN-01
+fn resolve(tx: &mut dyn Tx, event: &Event) -> Result<Option<WorkId>, StoreError> {
+    match (&event.target, &event.key) {
+        (Some(target), _) => Ok(Some(*target)),
+        (None, Some(key)) => Ok(keys::find(tx, key)?.and_then(|held| held.owner)),
+        (None, None) => Ok(None),
+    }
+}
+
+fn work_view(tx: &mut dyn Tx, id: WorkId) -> Result<(WorkId, i64, WorkView), StoreError> {
+    let work = works::referred(tx, id)?;
+    let view = WorkView {
+        uid: TypeSafeId::from_uuid(work.uid.uuid()),
+        kind: names::text(tx, work.kind)?,
+        status: work.status,
+        keys: keys::of_work(tx, id)?,
+        attempt: work.attempt.map_or(0, |n| n.0),
+    };
+    Ok((id, work.revision, view))
+}
+
+/// The line an unrouted event stands in.
+pub(super) fn line(tx: &mut dyn Tx, seq: Seq) -> Result<Line, StoreError> {
+    let event = events::get(tx, seq)?
+        .ok_or_else(|| StoreError::corrupt(format!("event {seq} is unrouted and missing")))?;
+    let key: Option<Key> = event.key;
+    Ok(match (event.target, key) {
+        (Some(target), _) => Line::Target(target),
+        (None, Some(key)) => Line::Key(key),
+        (None, None) => Line::Alone(seq),
+    })
+}

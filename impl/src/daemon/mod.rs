@@ -1,0 +1,47 @@
+//! The loops of a daemon. They decide *when* something is tried and never *what is allowed*: every one of them could be
+//! stopped, run twice or started anew at any point, and only time would be lost. A loop keeps
+//! nothing in memory that it cannot read again.
+//!
+//! | loop | what it does |
+//! |---|---|
+//! | `router` | evaluates unrouted events in order and commits the result |
+//! | `waker` | wakes what matches although no route can do it |
+//! | `timers` | fires due timers |
+//! | `scheduler` | claims ready Work while there is room, and launches it |
+//! | `recovery` | takes over attempts whose lease has ended |
+//! | `vacate` | sees out processes that have lost their authority |
+//! | `storage` | finds out when a failed store works again |
+
+pub(crate) mod evaluation;
+mod lease;
+mod looping;
+mod recovery;
+mod router;
+mod scheduler;
+mod segments;
+mod storage;
+mod supervise;
+#[cfg(test)]
+pub(crate) mod tests;
+mod timers;
+mod vacate;
+mod waker;
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use crate::host::Context;
+
+use supervise::supervise;
+
+/// Starts every loop; each goes on until the daemon stops.
+pub fn run_loops(tasks: &mut JoinSet<()>, context: &Arc<Context>) {
+    supervise(tasks, context, storage::NAME, storage::run);
+    supervise(tasks, context, router::NAME, router::run);
+    supervise(tasks, context, waker::NAME, waker::run);
+    supervise(tasks, context, timers::NAME, timers::run);
+    supervise(tasks, context, recovery::NAME, recovery::run);
+    supervise(tasks, context, vacate::NAME, vacate::run);
+    supervise(tasks, context, scheduler::NAME, scheduler::run);
+}

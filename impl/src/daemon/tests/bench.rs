@@ -1,0 +1,436 @@
+//! A daemon without processes: a real database in a temporary folder, an executor double, a clock
+//! that moves when it is told to.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use serde_json::Value;
+use tokio::sync::{Notify, watch};
+use tower::ServiceExt as _;
+use type_safe_id::TypeSafeId;
+use uuid::Uuid;
+
+use crate::clock::{Clock, TimeSource};
+use crate::command::{Command, Outcome, Receipt};
+use crate::config::{Config, Environment};
+use crate::daemon::evaluation;
+use crate::domain::{
+    Actor, Authority, BindingPin, CausalLimits, IngressId, Key, Millis, NewEvent, Seq, Token,
+    WorkId, WorkStatus,
+};
+use crate::extension::executor::{
+    BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, LaunchError, Metadata,
+    NotAdoptable, RunRequest, StopError, Stopped,
+};
+use crate::host::{Context, Driven, Executors, Health, Troubles};
+use crate::store::works::Work;
+use crate::store::{attempts, pages};
+use crate::writer::{Writer, WriterOptions};
+
+/// A wall clock only shows that something has stalled.
+const STALL: Duration = Duration::from_secs(60);
+
+/// Waits for something that must happen.
+pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(STALL, work).await.expect("a stall")
+}
+
+/// A clock whose hands a test moves.
+#[derive(Debug)]
+struct Hands(AtomicI64);
+
+impl TimeSource for Hands {
+    fn wall(&self) -> Millis {
+        Millis(self.0.load(Ordering::SeqCst))
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// What an executor was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Call {
+    Run { number: u32, epoch: u32, inputs: usize },
+    Resume { epoch: u32 },
+    Proceed(String),
+    Recover(String),
+    Observe,
+    Stop,
+    Release(String),
+}
+
+/// An executor that keeps nothing running: it answers as a test has set it.
+#[derive(Debug)]
+pub(crate) struct Double {
+    calls: Mutex<Vec<Call>>,
+    changed: Notify,
+    resumes: bool,
+    /// Held open, `run` does not answer.
+    gate: watch::Sender<bool>,
+    /// What `observe` answers once there is something.
+    exit: watch::Sender<Option<Exit>>,
+    adoptable: std::sync::atomic::AtomicBool,
+}
+
+impl Double {
+    fn new(resumes: bool) -> Self {
+        Self {
+            calls: Mutex::default(),
+            changed: Notify::new(),
+            resumes,
+            gate: watch::Sender::new(false),
+            exit: watch::Sender::new(None),
+            adoptable: true.into(),
+        }
+    }
+
+    fn note(&self, call: Call) {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until it was asked this.
+    pub(crate) async fn asked(&self, call: &Call) {
+        soon(async {
+            loop {
+                let changed = self.changed.notified();
+                if self.calls().contains(call) {
+                    return;
+                }
+                changed.await;
+            }
+        })
+        .await;
+    }
+
+    /// `run` waits from here on, or no more.
+    pub(crate) fn hold_launches(&self, hold: bool) {
+        self.gate.send_replace(hold);
+    }
+
+    /// Every segment ends so from here on.
+    pub(crate) fn ends(&self, exit: Exit) {
+        self.exit.send_replace(Some(exit));
+    }
+
+    /// No segment can be taken over.
+    pub(crate) fn forget(&self) {
+        self.adoptable.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Executor for Double {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { resumes: self.resumes, holds_until_pin: true, ..Capabilities::default() }
+    }
+
+    fn run<'a>(&'a self, request: &'a RunRequest) -> BoxFuture<'a, Result<Metadata, LaunchError>> {
+        let (number, epoch) = (request.number.0, request.epoch.0);
+        self.note(Call::Run { number, epoch, inputs: request.inputs.len() });
+        Box::pin(async move {
+            let mut gate = self.gate.subscribe();
+            let _open = gate.wait_for(|held| !held).await.expect("the double is there");
+            Ok(Metadata(format!("segment {number}-{epoch}")))
+        })
+    }
+
+    fn resume<'a>(
+        &'a self,
+        request: &'a RunRequest,
+    ) -> BoxFuture<'a, Result<Metadata, LaunchError>> {
+        let epoch = request.epoch.0;
+        self.note(Call::Resume { epoch });
+        Box::pin(async move { Ok(Metadata(format!("segment resumed-{epoch}"))) })
+    }
+
+    fn proceed<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Result<(), ControlError>> {
+        self.note(Call::Proceed(metadata.0.clone()));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn recover<'a>(
+        &'a self,
+        metadata: &'a Metadata,
+        _credentials: &'a Credentials,
+    ) -> BoxFuture<'a, Result<(), NotAdoptable>> {
+        self.note(Call::Recover(metadata.0.clone()));
+        let adoptable = self.adoptable.load(Ordering::SeqCst);
+        Box::pin(async move {
+            let reason = "it is not known here".to_owned();
+            if adoptable { Ok(()) } else { Err(NotAdoptable { reason }) }
+        })
+    }
+
+    fn observe<'a>(&'a self, _metadata: &'a Metadata) -> BoxFuture<'a, Exit> {
+        self.note(Call::Observe);
+        Box::pin(async move {
+            let mut exit = self.exit.subscribe();
+            let seen = exit.wait_for(Option::is_some).await.expect("the double is there");
+            seen.clone().expect("it was waited for")
+        })
+    }
+
+    fn stop<'a>(
+        &'a self,
+        _metadata: &'a Metadata,
+        _grace: Duration,
+    ) -> BoxFuture<'a, Result<Stopped, StopError>> {
+        self.note(Call::Stop);
+        Box::pin(async { Ok(Stopped { signalled: true, forced: false }) })
+    }
+
+    fn release(&self, metadata: &Metadata) {
+        self.note(Call::Release(metadata.0.clone()));
+    }
+}
+
+/// The daemon under test.
+pub(crate) struct Bench {
+    pub(crate) context: Arc<Context>,
+    pub(crate) double: Arc<Double>,
+    hands: Arc<Hands>,
+    stop: watch::Sender<bool>,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+const CONFIGURATION: &str = r#"
+[listen]
+hooks = "127.0.0.1:0"
+
+[principal.ops]
+token = { file = "ops.token" }
+may = ["view", "work"]
+
+[principal.eyes]
+token = { file = "eyes.token" }
+may = ["view"]
+
+[[ingress]]
+name = "github"
+kind = "github"
+scope = "main"
+secrets = [{ env = "GH_SECRET" }]
+max = "2KiB"
+
+[[ingress]]
+name = "plain"
+kind = "http"
+scope = "main"
+unsigned = true
+
+[scope.main]
+capacity = 2
+
+[[scope.main.route]]
+name = "all"
+on = ["t.*"]
+when = '!has(event.data.big) || event.data.big > 1'
+key = 'string(event.data.n)'
+do = "work"
+kind = "k"
+
+[scope.main.kind.k]
+binding = "b"
+
+[scope.main.binding.b]
+executor = "shell"
+command = ["/bin/true"]
+isolation = "none"
+lease = "30s"
+stop_grace = "5s"
+"#;
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        Self::with(false).await
+    }
+
+    /// A daemon whose executor can, or cannot, continue a parked attempt.
+    pub(crate) async fn with(resumes: bool) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("abide.toml");
+        let env = Environment::of([("GH_SECRET", "hush")]);
+        let config = Config::parse(CONFIGURATION.to_owned(), &file, &env);
+        let config = config.unwrap_or_else(|errors| panic!("{errors}"));
+        let hands = Arc::new(Hands(AtomicI64::new(1_000_000)));
+        let clock = Clock::new(Arc::clone(&hands) as Arc<dyn TimeSource>);
+        let database = folder.path().join("abide.db");
+        let writer = Writer::open(&database, clock, WriterOptions::default());
+        let writer = writer.expect("a new database");
+        let generation = writer.make_current("d".into(), "{}".into()).await.expect("recorded");
+        let double = Arc::new(Double::new(resumes));
+        let executor: Arc<dyn Executor> = Arc::clone(&double) as Arc<dyn Executor>;
+        let (stop, stopping) = watch::channel(false);
+        let context = Context {
+            config,
+            generation,
+            writer,
+            executors: Executors::from([("b".to_owned(), executor)]),
+            works: folder.path().join("works"),
+            segments: folder.path().join("segments"),
+            health: Health::default(),
+            driven: Driven::default(),
+            troubles: Troubles::default(),
+            stop: stopping,
+        };
+        Self { context: Arc::new(context), double, hands, stop, folder }
+    }
+
+    /// Trusted time goes on by so much.
+    pub(crate) fn later(&self, by: Duration) {
+        let by = i64::try_from(by.as_millis()).expect("a length of a test");
+        self.hands.0.fetch_add(by, Ordering::SeqCst);
+    }
+
+    pub(crate) async fn commit(&self, command: Command) -> Outcome {
+        self.context.writer.apply(Actor::Loop("test"), command).await.expect("it commits")
+    }
+
+    /// Keeps an event with a key.
+    pub(crate) async fn event(&self, event_type: &str, key: &str, data: &str) -> Seq {
+        let delivery = Uuid::now_v7().to_string();
+        let event = NewEvent {
+            uid: TypeSafeId::from_uuid(Uuid::now_v7()),
+            id: IngressId { source: "x:y".to_owned(), delivery },
+            event_type: event_type.to_owned(),
+            subject: None,
+            occurred_at: None,
+            scope: "main".to_owned(),
+            key: Some(Key { source: "x:y".to_owned(), external_id: key.to_owned() }),
+            target: None,
+            limits: CausalLimits { max_depth: 32 },
+            payload: Some(data.to_owned()),
+        };
+        let outcome = self.commit(Command::Accept { event: Box::new(event) }).await;
+        let Outcome::Accepted(Receipt::Event { seq }) = outcome else { panic!("{outcome:?}") };
+        seq
+    }
+
+    /// Routes one event and claims its Work, as a daemon that is about to die.
+    pub(crate) async fn claimed(&self) -> Authority {
+        let seq = self.event("t.a", "k", "{}").await;
+        evaluation::route(&self.context, seq).await;
+        self.claim().await
+    }
+
+    /// Claims the first Work under the token of ones.
+    pub(crate) async fn claim(&self) -> Authority {
+        self.claim_under("b").await
+    }
+
+    /// The same for a binding of another name.
+    pub(crate) async fn claim_under(&self, binding: &str) -> Authority {
+        let pin = BindingPin {
+            binding: binding.to_owned(),
+            generation: self.context.generation,
+            resumes: false,
+            holds_until_pin: true,
+        };
+        let attempt_uid = TypeSafeId::from_uuid(Uuid::now_v7());
+        let token = Token::from_bytes([1; 32]).hash();
+        let lease = crate::domain::Duration::seconds(30);
+        let work = WorkId(1);
+        let claim = Command::Claim { work, attempt_uid, token, lease, pin, capacity: 2 };
+        let outcome = self.commit(claim).await;
+        let Outcome::Accepted(Receipt::Claimed { attempt, epoch, .. }) = outcome else {
+            panic!("{outcome:?}")
+        };
+        Authority { work, attempt, epoch, token }
+    }
+
+    /// The authority that holds a Work's attempt now, from the database.
+    pub(crate) async fn authority(&self, work: i64) -> Authority {
+        self.until(move |tx| {
+            let work = crate::store::works::get(tx, WorkId(work)).expect("it reads")?;
+            let attempt = attempts::get(tx, work.id, work.attempt?).expect("it reads")?;
+            let token = attempt.token?;
+            Some(Authority { work: work.id, attempt: attempt.n, epoch: attempt.epoch, token })
+        })
+        .await
+    }
+
+    /// Waits until a read is as wanted.
+    pub(crate) async fn until<T: Send + 'static>(
+        &self,
+        mut read: impl FnMut(&mut dyn crate::store::Tx) -> Option<T> + Send + Clone + 'static,
+    ) -> T {
+        let mut bell = self.context.bell();
+        soon(async {
+            loop {
+                bell.hears();
+                let mut once = read.clone();
+                let found = self.context.read(move |tx| Ok(once(tx))).await.expect("it reads");
+                if let Some(found) = found {
+                    return found;
+                }
+                assert!(bell.rings(None).await, "the daemon stopped");
+                let _ = &mut read;
+            }
+        })
+        .await
+    }
+
+    /// Waits until a Work has this status, seen to be so in one snapshot.
+    pub(crate) async fn work_is(&self, id: i64, wanted: WorkStatus) -> Work {
+        self.work_where(id, move |work| work.status == wanted).await
+    }
+
+    /// Waits until a Work is as wanted.
+    pub(crate) async fn work_where(
+        &self,
+        id: i64,
+        wanted: impl Fn(&Work) -> bool + Send + Clone + 'static,
+    ) -> Work {
+        self.until(move |tx| {
+            let row = pages::work(tx, WorkId(id)).expect("it reads")?;
+            wanted(&row.work).then_some(row.work)
+        })
+        .await
+    }
+
+    /// What the journal says was accepted, in order, routing and acceptance left out.
+    pub(crate) async fn steps(&self) -> Vec<String> {
+        let rows = self.context.read(|tx| crate::store::journal::since(tx, 0, 1000)).await;
+        let rows = rows.expect("it reads").into_iter();
+        let rows = rows.filter(|row| row.outcome == "accepted");
+        let rows = rows.map(|row| row.action);
+        rows.filter(|action| action != "accept" && action != "commit_route").collect()
+    }
+
+    /// Runs a loop in the background until the bench is dropped.
+    pub(crate) fn run<F>(&self, run: impl Fn(Arc<Context>) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        tokio::spawn(run(Arc::clone(&self.context)));
+    }
+
+    /// Tells every loop to stop.
+    pub(crate) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// One request to a door, answered as status and JSON.
+pub(crate) async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, Value) {
+    let response = router.clone().oneshot(request).await.expect("a router always answers");
+    let status = response.status();
+    let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.expect("it is whole");
+    (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+}

@@ -1,0 +1,177 @@
+//! Sees out the processes of segments that have lost their authority: no attempt of their Work
+//! starts before they are seen to have exited. POLICY-22 ADOPT-22 CANCEL-06
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use super::looping::{LookError, Next, look};
+use crate::command::Command;
+use crate::domain::{AttemptStatus, WorkId, WorkStatus, WorkUid};
+use crate::extension::executor::{Executor, Exit, Metadata};
+use crate::host::Context;
+use crate::host::Role;
+use crate::store::attempts::{self, Attempt};
+use crate::store::reads::{self, Excluded};
+use crate::store::{StoreError, works};
+
+pub(super) const NAME: &str = "vacate";
+
+/// Works looked at in one read.
+const LIMIT: u32 = 256;
+
+/// Pause before a process is asked again; it doubles up to the longest.
+const AGAIN: Duration = Duration::from_secs(1);
+const AGAIN_MAX: Duration = Duration::from_secs(30);
+
+/// Beyond its grace, how long a stop may take before it is begun anew.
+const STOP_MAX: Duration = Duration::from_secs(60);
+
+pub(super) async fn run(context: Arc<Context>) {
+    look(&context, NAME, || pass(&context)).await;
+}
+
+async fn pass(context: &Arc<Context>) -> Result<Next, LookError> {
+    let mut after = WorkId(0);
+    loop {
+        let page = context.read(move |tx| reads::excluded(tx, after, LIMIT)).await?;
+        for excluded in &page {
+            let Excluded { work, segment, .. } = *excluded;
+            let Some(drive) = context.driven.take(work, segment, Role::Vacates) else { continue };
+            let (context, excluded) = (Arc::clone(context), *excluded);
+            tokio::spawn(async move {
+                see_out(&context, excluded).await;
+                drop(drive);
+            });
+        }
+        match page.last() {
+            Some(last) if page.len() >= LIMIT as usize => after = last.work,
+            Some(_) | None => return Ok(Next::Commit),
+        }
+    }
+}
+
+/// What is read of a marked segment.
+#[derive(Debug)]
+struct Left {
+    uid: WorkUid,
+    attempt: Attempt,
+}
+
+/// Until the process is seen to have exited, then lifts the mark.
+async fn see_out(context: &Arc<Context>, excluded: Excluded) {
+    let Excluded { work, segment, .. } = excluded;
+    let mut pause = AGAIN;
+    while let Err(why) = exited(context, excluded).await {
+        tracing::warn!(row = %work, why, "a process is not seen to have exited");
+        context.troubles.work(work, why);
+        sleep(pause).await;
+        pause = (pause * 2).min(AGAIN_MAX);
+    }
+    while let Err(error) = context.commit(NAME, Command::Vacate { work, segment }).await {
+        tracing::warn!(row = %work, %error, "an exclusion mark could not be lifted");
+        sleep(AGAIN).await;
+    }
+    context.troubles.clear_work(work);
+}
+
+/// Resolves once nothing of the segment runs; an error says why that cannot be seen.
+async fn exited(context: &Arc<Context>, excluded: Excluded) -> Result<(), String> {
+    let Excluded { work, segment, .. } = excluded;
+    let left = context.read(move |tx| {
+        let uid = works::referred(tx, work)?.uid;
+        Ok(Left { uid, attempt: attempts::referred(tx, work, segment.attempt)? })
+    });
+    let Left { uid, attempt } = left.await.map_err(|error| error.to_string())?;
+    let binding = &attempt.pin.binding;
+    let executor = context.executors.get(binding).ok_or_else(|| {
+        format!("its binding `{binding}` is not in the configuration: restore it")
+    })?;
+    let Some(metadata) = attempt.metadata.clone().map(Metadata) else {
+        return never_pinned(&attempt);
+    };
+    if !may_leave_by_itself(&attempt) || !leaves(context, executor, &metadata, work, uid).await {
+        stop(context, executor, &metadata).await?;
+    }
+    tracing::info!(work = %uid, attempt = %segment.attempt, "its process has exited");
+    Ok(())
+}
+
+/// Without metadata there is nothing to look at, and, if the executor holds everything until the
+/// pin, nothing to look for. ADOPT-07
+fn never_pinned(attempt: &Attempt) -> Result<(), String> {
+    if attempt.pin.holds_until_pin {
+        return Ok(());
+    }
+    Err("its executor was handed it and left no way to find it again".to_owned())
+}
+
+/// A process that registered a wait is about to exit. Any other has no business any more.
+const fn may_leave_by_itself(attempt: &Attempt) -> bool {
+    match attempt.status {
+        AttemptStatus::Waiting | AttemptStatus::Parked => true,
+        AttemptStatus::Running
+        | AttemptStatus::Completed
+        | AttemptStatus::Failed
+        | AttemptStatus::Cancelled => false,
+    }
+}
+
+/// Whether the process is seen to leave by itself in the time it has, or until its Work is
+/// cancelled.
+async fn leaves(
+    context: &Context,
+    executor: &Arc<dyn Executor>,
+    metadata: &Metadata,
+    work: WorkId,
+    uid: WorkUid,
+) -> bool {
+    let grace = context.config.scope.binding.stop_grace.std();
+    tokio::select! {
+        exit = executor.observe(metadata) => match exit {
+            Exit::Completed { .. } | Exit::Failed { .. } => true,
+            // Its holder is gone: that alone does not show that its processes are.
+            Exit::Lost { .. } => false,
+        },
+        () = sleep(grace) => {
+            tracing::warn!(work = %uid, "a process goes on after its wait was registered; it is stopped");
+            false
+        }
+        () = cancelled(context, work) => false,
+    }
+}
+
+async fn cancelled(context: &Context, work: WorkId) {
+    let mut bell = context.bell();
+    loop {
+        bell.hears();
+        let status = context.read(move |tx| status(tx, work)).await;
+        if matches!(status, Ok(Some(WorkStatus::Cancelled))) {
+            return;
+        }
+        if !bell.rings(None).await {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn status(tx: &mut dyn crate::store::Tx, work: WorkId) -> Result<Option<WorkStatus>, StoreError> {
+    Ok(works::get(tx, work)?.map(|work| work.status))
+}
+
+async fn stop(
+    context: &Context,
+    executor: &Arc<dyn Executor>,
+    metadata: &Metadata,
+) -> Result<(), String> {
+    let grace = context.config.scope.binding.stop_grace.std();
+    match timeout(grace + STOP_MAX, executor.stop(metadata, grace)).await {
+        Ok(Ok(stopped)) => {
+            tracing::debug!(?stopped, "nothing of the segment runs");
+            Ok(())
+        }
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("its process does not end, killed or not".to_owned()),
+    }
+}

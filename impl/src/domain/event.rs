@@ -1,0 +1,148 @@
+//! Events: what comes in, what is kept, and what routing proposed for them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventUid, Generation, Millis, Seq, WorkId, WorkUid};
+
+/// Types that begin like this are core's own and are never taken from outside. CAUSE-07
+pub const CORE_PREFIX: &str = "core.";
+
+/// The sender's identity of a delivery: a repeat of the pair answers `Duplicate`. INGRESS-05
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct IngressId {
+    /// Names the resource, account included: `github:github.com/1234`. INGRESS-12
+    pub source: String,
+    /// The sender's id of this delivery.
+    pub delivery: String,
+}
+
+/// An external identity owned by at most one Work: `(source, external id)`. OWN-01
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Key {
+    /// The namespace, an event source.
+    pub source: String,
+    /// The identity inside it.
+    pub external_id: String,
+}
+
+/// Limits pinned with a root and inherited by everything derived from it. CAUSE-23
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CausalLimits {
+    /// The deepest a derived Event may be; a root is at 0. CAUSE-15
+    pub max_depth: u32,
+}
+
+/// An Event as it is offered for acceptance, before it has a sequence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// Its id at the edge, minted by the caller.
+    pub uid: EventUid,
+    /// The sender's identity of it.
+    pub id: IngressId,
+    /// What kind of fact it is: `pull_request.opened`.
+    pub event_type: String,
+    /// CloudEvents `subject`, if the sender gave one.
+    pub subject: Option<String>,
+    /// When the sender says it happened; never used to decide anything. WAIT-09
+    pub occurred_at: Option<Millis>,
+    /// The one scope trusted configuration selected. INGRESS-08
+    pub scope: String,
+    /// At most one key; its source need not be the event's, but is when an ingress made it.
+    pub key: Option<Key>,
+    /// An explicitly named Work. INGRESS-09
+    pub target: Option<WorkId>,
+    /// Limits of the root this Event becomes.
+    pub limits: CausalLimits,
+    /// CloudEvents `data`, as JSON text; `None` where there was none.
+    pub payload: Option<String>,
+}
+
+/// An accepted Event. Nothing changes it any more. INGRESS-03
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Acceptance order.
+    pub seq: Seq,
+    /// Its id at the edge.
+    pub uid: EventUid,
+    /// The sender's identity of it.
+    pub id: IngressId,
+    /// What kind of fact it is.
+    pub event_type: String,
+    /// CloudEvents `subject`.
+    pub subject: Option<String>,
+    /// When the sender says it happened.
+    pub occurred_at: Option<Millis>,
+    /// When it was accepted, in trusted time.
+    pub accepted_at: Millis,
+    /// The scope trusted configuration selected.
+    pub scope: String,
+    /// Its key, if it has one.
+    pub key: Option<Key>,
+    /// The Work it names, if it names one.
+    pub target: Option<WorkId>,
+    /// The Event that caused it; `None` for a root.
+    pub parent: Option<Seq>,
+    /// The root of its chain; its own sequence for a root.
+    pub root: Seq,
+    /// Steps from the root. CAUSE-14
+    pub depth: u32,
+}
+
+/// The committed result of routing one Event. It is written once. ROUTE-19
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkKind {
+    /// Pending input of its Work. POLICY-08
+    Queued,
+    /// It woke a Wait of its Work. WAKE-08
+    Woke,
+    /// Nothing wanted it; it is retained. ROUTE-10
+    Unmatched,
+    /// It came after its Work had ended. TERM-02
+    Terminal,
+    /// A wake's own continuation, marked at birth; never input. WAKE-21
+    Continuation,
+}
+
+/// What an evaluation proposes for one Event; volatile until
+/// [`crate::command::Command::CommitRoute`] carries it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The Event that was evaluated.
+    pub event: Seq,
+    /// The Work it resolved to, and that Work's revision, as the evaluation saw them. ROUTE-15
+    pub resolved: Option<(WorkId, i64)>,
+    /// The configuration it was evaluated under. BIND-10
+    pub generation: Generation,
+    /// The name of the first matching route; `None` if every route declined.
+    pub route: Option<String>,
+    /// The Work to create should nothing own the Event's key; `None` if no route matched or the
+    /// Event has no key.
+    pub create: Option<ProposedWork>,
+}
+
+/// A Work a decision would create. Its id is derived from the Event, so that evaluating again
+/// proposes the same. ROUTE-16
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedWork {
+    /// The derived id.
+    pub uid: WorkUid,
+    /// The kind, fixed at creation. OURS-03
+    pub kind: String,
+}

@@ -1,0 +1,24 @@
+//! Ids and records: what the runtime talks about. No I/O, no SQL, no rules.
+
+mod actor;
+mod attempt;
+mod event;
+mod ids;
+mod secret;
+mod time;
+mod wait;
+mod work;
+
+pub use actor::Actor;
+pub use attempt::{AttemptStatus, Authority, BindingPin, Phase, Segment, StartReason, Verdict};
+pub use event::{
+    CORE_PREFIX, CausalLimits, Event, IngressId, Key, MarkKind, NewEvent, Proposal, ProposedWork,
+};
+pub use ids::{
+    AttemptNo, AttemptUid, Epoch, EventUid, Generation, Seq, WaitId, WaitUid, WorkId, WorkUid,
+    derived_uuid,
+};
+pub use secret::{Token, TokenHash};
+pub use time::{Duration, Millis};
+pub use wait::{Deadline, WaitStatus};
+pub use work::{Hold, WorkStatus};

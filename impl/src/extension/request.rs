@@ -1,0 +1,106 @@
+//! The request file: what a process finds at `ABIDE_REQUEST`. Its words are a contract with every
+//! script, so they may be extended, not renamed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::executor::RunRequest;
+use crate::domain::{AttemptNo, AttemptStatus, Epoch, Generation, Seq, StartReason};
+
+/// Everything a segment is asked to do. It holds no secret: the token has a file of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestFile {
+    /// Version of this file's words; `1`.
+    pub version: u32,
+    /// The Work: `work_…`.
+    pub work: String,
+    /// The attempt: `att_…`.
+    pub attempt: String,
+    /// The attempt's number.
+    pub number: AttemptNo,
+    /// The claim under which the segment was launched; an adopted one goes on under a later one.
+    pub epoch: Epoch,
+    /// Why the segment starts.
+    pub reason: StartReason,
+    /// The Event that started the attempt, as CloudEvents JSON.
+    pub trigger: Option<Value>,
+    /// The batch this segment was handed, in acceptance order.
+    pub inputs: Vec<Value>,
+    /// The attempt before this one: context, not input. OURS-24
+    pub previous: Option<PreviousAttempt>,
+    /// What the last result left for this attempt.
+    pub continuation: Option<String>,
+    /// The configuration the segment is pinned to.
+    pub generation: Generation,
+}
+
+/// An ended attempt as its successor is shown it. OURS-24
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PreviousAttempt {
+    /// Its number.
+    pub number: AttemptNo,
+    /// How it ended.
+    pub status: AttemptStatus,
+    /// The Event that started it.
+    pub trigger: Option<Value>,
+    /// Everything it was handed.
+    pub inputs: Vec<Value>,
+}
+
+impl From<&RunRequest> for RequestFile {
+    fn from(request: &RunRequest) -> Self {
+        Self {
+            version: 1,
+            work: request.work.to_string(),
+            attempt: request.attempt.to_string(),
+            number: request.number,
+            epoch: request.epoch,
+            reason: request.reason,
+            trigger: request.trigger.clone(),
+            inputs: request.inputs.clone(),
+            previous: request.previous.clone(),
+            continuation: request.continuation.clone(),
+            generation: request.generation,
+        }
+    }
+}
+
+impl RequestFile {
+    /// The highest sequence this segment was handed, its trigger included: what its execution has
+    /// observed. `None` if no Event of it says its sequence. WAIT-12
+    #[must_use]
+    pub fn observed(&self) -> Option<Seq> {
+        self.trigger.iter().chain(&self.inputs).filter_map(sequence).max().map(Seq)
+    }
+}
+
+/// `abideseq` of an Event; text, as CloudEvents has no 64-bit integers.
+fn sequence(event: &Value) -> Option<i64> {
+    event.get("abideseq")?.as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_watermark_is_the_highest_sequence_of_the_batch() {
+        let file = RequestFile {
+            version: 1,
+            work: "work_0".into(),
+            attempt: "att_0".into(),
+            number: AttemptNo(1),
+            epoch: Epoch(2),
+            reason: StartReason::Resume,
+            trigger: Some(json!({"abideseq": "4"})),
+            inputs: vec![json!({"abideseq": "11"}), json!({"abideseq": "9"}), json!({"id": "x"})],
+            previous: None,
+            continuation: None,
+            generation: Generation(1),
+        };
+        assert_eq!(file.observed(), Some(Seq(11)));
+    }
+}

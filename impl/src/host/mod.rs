@@ -1,0 +1,19 @@
+//! What the parts of a running daemon share: loops and doors know this and not one another.
+//!
+//! Nothing here decides anything. It names the configuration, the writer and the executors, what
+//! drives which segment, how the loops are, and what does not get on and why.
+
+mod bell;
+mod context;
+mod driven;
+mod health;
+mod output;
+mod request;
+mod troubles;
+
+pub use bell::Bell;
+pub use context::{Context, Executors};
+pub use driven::{Drive, Driven, Role};
+pub use health::{Health, LoopHealth};
+pub use request::{Handed, handed, request};
+pub use troubles::Troubles;

@@ -1,0 +1,137 @@
+//! The keeper's side of its control socket: checks who asks, answers what needs no decision, and
+//! passes on the rest as orders.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::BufReader;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, watch};
+
+use super::VERSION;
+use super::folder::Folder;
+use super::identity::Identity;
+use super::protocol::{Denial, Reply, Request, State, read_line, write_line};
+use crate::domain::{Token, TokenHash};
+
+/// What only the keeper's own course can do.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order {
+    /// Start the command.
+    Proceed,
+    /// End everything.
+    Stop {
+        /// How long it has.
+        grace: Duration,
+    },
+}
+
+/// What every connection shares.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) keeper: Identity,
+    pub(super) secret: TokenHash,
+    pub(super) folder: Folder,
+    pub(super) state: watch::Receiver<State>,
+    pub(super) orders: mpsc::Sender<Order>,
+}
+
+/// Serves connections until the process ends.
+pub(super) async fn serve(listener: UnixListener, shared: Arc<Shared>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let shared = Arc::clone(&shared);
+                // A connection that breaks off concerns nobody but its own end.
+                tokio::spawn(async move { drop(converse(stream, &shared).await) });
+            }
+            // Out of descriptors, most likely: the held process matters more than a controller.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
+async fn converse(stream: UnixStream, shared: &Shared) -> io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut authorised = false;
+    loop {
+        let reply = match read_line::<Request>(&mut stream).await {
+            Ok(None) => return Ok(()),
+            Ok(Some(request)) => shared.answer(request, &mut authorised).await,
+            // The line is not repeated: it may hold a secret.
+            Err(_) => refused(Denial::UnknownRequest, "not a request of this protocol"),
+        };
+        write_line(stream.get_mut(), &reply).await?;
+        // Whoever does not know the secret gets one answer a connection.
+        if !authorised {
+            return Ok(());
+        }
+    }
+}
+
+impl Shared {
+    async fn answer(&self, request: Request, authorised: &mut bool) -> Reply {
+        match request {
+            Request::Hello { version, secret } => {
+                let reply = self.hello(version, &secret.0);
+                *authorised = matches!(reply, Reply::Hello { .. });
+                reply
+            }
+            Request::Proceed
+            | Request::Status
+            | Request::Credentials { .. }
+            | Request::Stop { .. }
+                if !*authorised =>
+            {
+                refused(Denial::NotAuthorised, "hello comes first")
+            }
+            Request::Proceed => self.proceed().await,
+            Request::Status => Reply::Status { state: self.state.borrow().clone() },
+            Request::Credentials { token } => self.replace(&token.0),
+            Request::Stop { grace_ms } => {
+                self.order(Order::Stop { grace: Duration::from_millis(grace_ms) }).await
+            }
+        }
+    }
+
+    fn hello(&self, version: u32, secret: &Token) -> Reply {
+        if !secret.hash().matches(&self.secret) {
+            return refused(Denial::NotAuthorised, "another keeper's secret");
+        }
+        if version != VERSION {
+            return refused(Denial::UnknownVersion, &format!("this keeper speaks {VERSION}"));
+        }
+        Reply::Hello { version: VERSION, keeper: self.keeper.clone() }
+    }
+
+    async fn proceed(&self) -> Reply {
+        let mut state = self.state.clone();
+        if *state.borrow() == State::Held {
+            self.order(Order::Proceed).await;
+        }
+        // Answered once it is so, for better or worse: `exit.json` tells which.
+        drop(state.wait_for(|state| *state != State::Held).await);
+        Reply::Done
+    }
+
+    /// ADOPT-15: whole or not at all, and before the answer.
+    fn replace(&self, token: &Token) -> Reply {
+        match self.folder.write_token(token) {
+            Ok(()) => Reply::Done,
+            Err(error) => refused(Denial::Failed, &format!("cannot replace the token: {error}")),
+        }
+    }
+
+    async fn order(&self, order: Order) -> Reply {
+        match self.orders.send(order).await {
+            // Nobody takes orders any more: the keeper is about to end, and that is all an order
+            // could still ask for.
+            Ok(()) | Err(_) => Reply::Done,
+        }
+    }
+}
+
+fn refused(code: Denial, detail: &str) -> Reply {
+    Reply::Refused { code, detail: detail.to_owned() }
+}

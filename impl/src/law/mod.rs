@@ -1,0 +1,117 @@
+//! The law: what each command makes true, one file an area. Rules and no SQL, no clock, no I/O.
+//!
+//! A function here has the name of its action. It reads as its guards in order of precedence, then
+//! its writes, then its receipt; `docs/alphabet.md` is the page it follows. It decides before it
+//! writes, so that an answer without effect needs no rollback.
+
+mod attempts;
+mod authority;
+mod cancel;
+mod causality;
+mod ingress;
+mod ownership;
+mod record;
+mod recovery;
+pub mod routing;
+#[cfg(test)]
+pub(crate) mod testing;
+mod timers;
+mod waits;
+#[cfg(test)]
+mod walks;
+
+use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
+use crate::domain::{Actor, Millis};
+use crate::store::works::Work;
+use crate::store::{StoreError, Tx};
+
+pub use record::NO_EFFECT_ROWS_PER_MINUTE;
+
+/// The one door to durable truth: performs a command inside the caller's transaction and journals
+/// it there. Whoever calls it commits, or loses both.
+///
+/// # Errors
+/// The machine failed, or what is stored contradicts itself; the transaction must be rolled back.
+pub fn apply(
+    tx: &mut dyn Tx,
+    now: Millis,
+    actor: &Actor,
+    command: &Command,
+) -> Result<Outcome, StoreError> {
+    let step = perform(tx, now, command)?;
+    record::record(tx, now, actor, command, &step)?;
+    Ok(step.outcome)
+}
+
+fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, StoreError> {
+    match command {
+        Command::Accept { event } => ingress::accept(tx, now, event),
+        Command::CommitRoute { proposal } => routing::commit_route(tx, now, proposal),
+        Command::Claim { work, attempt_uid, token, lease, pin, capacity } => {
+            let claim = attempts::NewClaim { uid: *attempt_uid, token: *token, lease: *lease, pin };
+            attempts::claim(tx, now, *work, &claim, *capacity)
+        }
+        Command::ClearNeverHanded { by } => attempts::clear_never_handed(tx, now, by),
+        Command::Pin { by, metadata } => attempts::pin(tx, now, by, metadata),
+        Command::Renew { by, lease } => attempts::renew(tx, now, by, *lease),
+        Command::Complete { by, status } => attempts::complete(tx, now, by, status.as_deref()),
+        Command::Fail { by, reason } => attempts::fail(tx, now, by, reason),
+        Command::RegisterWait { by, uid, keys, types, after, deadline } => {
+            let wanted =
+                waits::Wanted { uid: *uid, keys, types, after: *after, deadline: *deadline };
+            waits::register_wait(tx, now, by, &wanted)
+        }
+        Command::Wake { wait } => waits::wake(tx, now, *wait),
+        Command::FireTimer { wait } => timers::fire_timer(tx, now, *wait),
+        Command::AcceptTimeout { wait } => timers::accept_timeout(tx, now, *wait),
+        Command::ClaimRecovery { work, token, lease } => {
+            recovery::claim_recovery(tx, now, *work, *token, *lease)
+        }
+        Command::SettleRecovery { by, verdict, reason } => {
+            recovery::settle_recovery(tx, now, by, *verdict, reason)
+        }
+        Command::Vacate { work, segment } => recovery::vacate(tx, now, *work, *segment),
+        Command::Cancel { work, reason } => cancel::cancel(tx, now, *work, reason),
+    }
+}
+
+/// What a law answered, and what the journal notes beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Step {
+    outcome: Outcome,
+    /// Hash of the touched work's summary as the command left it.
+    digest: Option<i64>,
+    /// The end of the lease that the command acted under.
+    expires_at: Option<Millis>,
+}
+
+impl Step {
+    /// An accepted command that touched this work.
+    fn accepted(receipt: Receipt, work: &Work) -> Self {
+        let outcome = Outcome::Accepted(receipt);
+        Self { outcome, digest: Some(work.digest()), expires_at: None }
+    }
+
+    /// Notes the lease it acted under.
+    fn under(self, expires_at: Option<Millis>) -> Self {
+        Self { expires_at, ..self }
+    }
+}
+
+impl From<Outcome> for Step {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, digest: None, expires_at: None }
+    }
+}
+
+impl From<Refusal> for Step {
+    fn from(refusal: Refusal) -> Self {
+        Outcome::from(refusal).into()
+    }
+}
+
+impl From<Deferral> for Step {
+    fn from(deferral: Deferral) -> Self {
+        Outcome::from(deferral).into()
+    }
+}

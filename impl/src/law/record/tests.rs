@@ -1,0 +1,97 @@
+//! The journal: one row an action, nothing secret in it, and a cap on answers without effect.
+
+use crate::command::{Command, Refusal};
+use crate::domain::{Actor, Millis, WorkId};
+use crate::law::testing::{Bench, LEASE, Vary as _, complete, event, store};
+use crate::law::{NO_EFFECT_ROWS_PER_MINUTE, apply};
+use crate::store::journal::{self, JournalRow};
+
+fn rows(bench: &mut Bench<'_>) -> Vec<JournalRow> {
+    journal::since(&mut bench.tx, 0, 1_000).expect("the journal")
+}
+
+#[test]
+fn every_action_but_a_renewal_writes_one_row() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.accepted(&Command::Renew { by, lease: LEASE });
+    bench.accepted(&complete(by));
+    let rows = rows(&mut bench);
+    let actions: Vec<_> = rows.iter().map(|row| row.action.as_str()).collect();
+    assert_eq!(
+        actions,
+        ["accept", "commit_route", "claim", "clear_never_handed", "pin", "complete"]
+    );
+    let numbers: Vec<_> = rows.iter().map(|row| row.n).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn a_row_names_who_acted_and_the_lease_it_saw() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let command = complete(by);
+    let (work, attempt, epoch) = (by.work, by.attempt, by.epoch);
+    let actor = Actor::Attempt { work, attempt, epoch };
+    apply(&mut bench.tx, bench.now, &actor, &command).expect("an answer");
+    let row = rows(&mut bench).pop().expect("a row");
+    assert_eq!(row.actor, "attempt:1/1@1");
+    assert_eq!(row.args, r#"{"expires_at":11000,"work":1,"attempt":1,"epoch":1}"#);
+    assert_eq!(row.facts, r#"{"receipt":"ended","work":1,"attempt":1,"status":"completed"}"#);
+    assert!(row.digest.is_some());
+}
+
+#[test]
+fn no_payload_token_or_secret_reaches_the_journal() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let work = bench.ready("x");
+    let by = bench.claim(work);
+    bench.hand(by);
+    bench.accepted(&Command::Pin { by, metadata: "metadata-secret".to_owned() });
+    bench.accepted(&Command::Fail { by, reason: "reason-secret".to_owned() });
+    let text = format!("{:?}", rows(&mut bench));
+    for secret in ["hunter2", "metadata-secret", "reason-secret", &hex::encode(by.token.0)] {
+        assert!(!text.contains(secret), "{secret} is in {text}");
+    }
+    assert!(text.contains("body"), "the body's digest is missing");
+}
+
+#[test]
+fn answers_without_effect_are_capped_by_actor_and_minute() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let command = Command::Cancel { work: WorkId(99), reason: String::new() };
+    for _ in 0..NO_EFFECT_ROWS_PER_MINUTE + 5 {
+        bench.refused(&command, Refusal::UnknownWork);
+    }
+    assert_eq!(rows(&mut bench).len(), NO_EFFECT_ROWS_PER_MINUTE as usize);
+    let other = Actor::Principal("ops".to_owned());
+    apply(&mut bench.tx, bench.now, &other, &command).expect("an answer");
+    // What had an effect is never suppressed.
+    bench.accept(event("a").with_key("x"));
+    assert_eq!(rows(&mut bench).len(), NO_EFFECT_ROWS_PER_MINUTE as usize + 2);
+    bench.now = Millis(70_000);
+    bench.refused(&command, Refusal::UnknownWork);
+    let rows = rows(&mut bench);
+    let suppressed = &rows[rows.len() - 2];
+    assert_eq!(
+        (suppressed.action.as_str(), suppressed.actor.as_str()),
+        ("suppressed", "loop:test")
+    );
+    assert_eq!(suppressed.args, r#"{"minute":0,"answers":5}"#);
+}
+
+#[test]
+fn the_digest_follows_the_work() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let pinned = rows(&mut bench).pop().and_then(|row| row.digest);
+    bench.accepted(&complete(by));
+    let completed = rows(&mut bench).pop().and_then(|row| row.digest);
+    assert!(pinned.is_some() && completed.is_some());
+    assert_ne!(pinned, completed);
+}

@@ -1,0 +1,349 @@
+//! What the unit tests of the law share: a database in memory, and short words for commands.
+
+#![expect(clippy::wildcard_enum_match_arm, reason = "any other answer fails the test")]
+
+use type_safe_id::TypeSafeId;
+use uuid::Uuid;
+
+use crate::command::{Command, Outcome, Receipt, Refusal};
+use crate::domain::{
+    Actor, AttemptNo, Authority, BindingPin, CausalLimits, Deadline, Duration, Epoch, Generation,
+    IngressId, Key, MarkKind, Millis, NewEvent, Proposal, Segment, Seq, Token, TokenHash, Verdict,
+    WaitId, WorkId,
+};
+use crate::store::{Engine, Observation, Session, Store, StoreError, observe, observe::SeenWork};
+
+use super::{apply, routing};
+
+pub(crate) const LEASE: Duration = Duration(1_000);
+
+/// One open transaction, its time, and the last authority that was granted.
+pub(crate) struct Bench<'s> {
+    pub(crate) tx: Session<'s>,
+    pub(crate) now: Millis,
+    minted: u32,
+}
+
+/// A store to build a [`Bench`] on.
+pub(crate) fn store() -> Store {
+    Store::open_in_memory().expect("a database in memory")
+}
+
+impl<'s> Bench<'s> {
+    pub(crate) fn on(store: &'s Store) -> Self {
+        let mut tx = store.session();
+        tx.begin().expect("a transaction");
+        Self { tx, now: Millis(10_000), minted: 0 }
+    }
+
+    pub(crate) fn attempt(&mut self, command: &Command) -> Result<Outcome, StoreError> {
+        apply(&mut self.tx, self.now, &Actor::Loop("test"), command)
+    }
+
+    pub(crate) fn apply(&mut self, command: &Command) -> Outcome {
+        self.attempt(command).expect("the store works")
+    }
+
+    pub(crate) fn accepted(&mut self, command: &Command) -> Receipt {
+        match self.apply(command) {
+            Outcome::Accepted(receipt) => receipt,
+            other => panic!("{} was answered {other:?}", command.name()),
+        }
+    }
+
+    /// Asserts a refusal, and that nothing that is compared has changed.
+    pub(crate) fn refused(&mut self, command: &Command, refusal: Refusal) {
+        self.inert(command, &Outcome::Refused(refusal));
+    }
+
+    /// Asserts an answer, and that nothing that is compared has changed.
+    pub(crate) fn inert(&mut self, command: &Command, answer: &Outcome) {
+        let before = self.see();
+        assert_eq!(&self.apply(command), answer, "{}", command.name());
+        assert_eq!(self.see(), before, "{} was answered {answer:?} and wrote", command.name());
+    }
+
+    pub(crate) fn see(&mut self) -> Observation {
+        observe(&mut self.tx).expect("an observation")
+    }
+
+    pub(crate) fn work(&mut self, work: WorkId) -> SeenWork {
+        let seen = self.see().works.into_iter().find(|seen| seen.work == work);
+        seen.expect("the work is there")
+    }
+
+    pub(crate) fn later(&mut self, by: u64) {
+        self.now = self.now + Duration(by);
+    }
+
+    pub(crate) fn accept(&mut self, event: NewEvent) -> Seq {
+        match self.accepted(&Command::Accept { event: Box::new(event) }) {
+            Receipt::Event { seq } => seq,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn evaluate(&mut self, event: Seq) -> Proposal {
+        routing::snapshot(&mut self.tx, event)
+            .expect("a snapshot")
+            .expect("an unrouted event")
+            .propose(Some("route"), Some("task"))
+    }
+
+    pub(crate) fn route(&mut self, event: Seq) -> (MarkKind, Option<WorkId>) {
+        let proposal = self.evaluate(event);
+        match self.accepted(&Command::CommitRoute { proposal }) {
+            Receipt::Routed { mark, work, .. } => (mark, work),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A ready work that owns `key`, made by an event of its own.
+    pub(crate) fn ready(&mut self, name: &str) -> WorkId {
+        let seq = self.accept(event(&format!("make-{name}")).with_key(name));
+        self.route(seq).1.expect("a work was made")
+    }
+
+    /// A new pending input of the work that owns `name`.
+    pub(crate) fn input(&mut self, name: &str, delivery: &str) -> Seq {
+        let seq = self.accept(event(delivery).with_key(name));
+        assert_eq!(self.route(seq).0, MarkKind::Queued);
+        seq
+    }
+
+    /// A new event of the key `name` that wakes whoever waits for it.
+    pub(crate) fn input_wake(&mut self, name: &str) -> Seq {
+        let seq = self.accept(event(&format!("wake-{name}")).with_key(name));
+        assert_eq!(self.route(seq).0, MarkKind::Woke);
+        seq
+    }
+
+    pub(crate) fn token(&mut self) -> TokenHash {
+        self.minted += 1;
+        let mut bits = [0; 32];
+        bits[..4].copy_from_slice(&self.minted.to_le_bytes());
+        Token::from_bytes(bits).hash()
+    }
+
+    pub(crate) fn claim_command(&mut self, work: WorkId) -> (Command, TokenHash) {
+        let token = self.token();
+        let attempt_uid = TypeSafeId::from_uuid(Uuid::from_u128(self.minted.into()));
+        let command =
+            Command::Claim { work, attempt_uid, token, lease: LEASE, pin: pin(true), capacity: 9 };
+        (command, token)
+    }
+
+    pub(crate) fn claim(&mut self, work: WorkId) -> Authority {
+        self.claim_pinned_to(work, pin(true))
+    }
+
+    pub(crate) fn claim_pinned_to(&mut self, work: WorkId, to: BindingPin) -> Authority {
+        let (mut command, token) = self.claim_command(work);
+        if let Command::Claim { pin, .. } = &mut command {
+            *pin = to;
+        }
+        match self.accepted(&command) {
+            Receipt::Claimed { attempt, epoch, .. } => Authority { work, attempt, epoch, token },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn hand(&mut self, by: Authority) {
+        self.accepted(&Command::ClearNeverHanded { by });
+    }
+
+    /// A claimed attempt whose process runs.
+    pub(crate) fn running(&mut self, name: &str) -> Authority {
+        let work = self.ready(name);
+        self.claim_and_pin(work)
+    }
+
+    pub(crate) fn claim_and_pin(&mut self, work: WorkId) -> Authority {
+        let by = self.claim(work);
+        self.hand(by);
+        self.accepted(&pin_command(by));
+        by
+    }
+
+    pub(crate) fn recover(&mut self, work: WorkId) -> (Authority, bool) {
+        let token = self.token();
+        match self.accepted(&Command::ClaimRecovery { work, token, lease: LEASE }) {
+            Receipt::Recovering { attempt, epoch, relaunch, .. } => {
+                (Authority { work, attempt, epoch, token }, relaunch)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Registers a wait and answers its row and whoever woke it at once.
+    pub(crate) fn wait_on(&mut self, wanted: &Command) -> (WaitId, Option<Seq>) {
+        match self.accepted(wanted) {
+            Receipt::Waiting { wait, winner } => (wait, winner),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A parked attempt that waits on its own key with a timeout, from the last event on.
+    pub(crate) fn parked(&mut self, name: &str, timeout: Option<u64>) -> (Authority, WaitId) {
+        let by = self.running(name);
+        let after = self.last_seq();
+        let command = wait_command(by, &[name], after, timeout);
+        let (wait, winner) = self.wait_on(&command);
+        assert_eq!(winner, None);
+        (by, wait)
+    }
+
+    pub(crate) fn last_seq(&mut self) -> Seq {
+        crate::store::meta::last_seq(&mut self.tx).expect("the counter")
+    }
+
+    pub(crate) fn vacate(&mut self, by: Authority) {
+        let segment = Segment { attempt: by.attempt, epoch: by.epoch };
+        self.accepted(&Command::Vacate { work: by.work, segment });
+    }
+}
+
+/// Commits one work with a parked attempt that waits on `x` with a timeout.
+pub(crate) fn populate(store: &Store) {
+    let mut bench = Bench::on(store);
+    bench.parked("x", Some(500));
+    bench.tx.commit().expect("a commit");
+}
+
+/// A session that has taken `rounds` works through a whole life: wait, wake, resume, recovery, end.
+pub(crate) fn steady(store: &Store, rounds: u32) -> Session<'_> {
+    let mut bench = Bench::on(store);
+    for round in 0..rounds {
+        let name = format!("w{round}");
+        let (by, wait) = bench.parked(&name, Some(500));
+        bench.vacate(by);
+        bench.later(500);
+        bench.accepted(&Command::FireTimer { wait });
+        let by = bench.claim(by.work);
+        bench.hand(by);
+        bench.accepted(&pin_command(by));
+        bench.later(LEASE.0);
+        let (by, _) = bench.recover(by.work);
+        bench.accepted(&settle(by, Verdict::Adopted));
+        bench.accepted(&Command::Renew { by, lease: LEASE });
+        if round % 2 == 0 {
+            bench.accepted(&complete(by));
+        } else {
+            bench.accepted(&cancel(by.work));
+        }
+    }
+    bench.tx
+}
+
+/// An event that the wait of [`populate`] matches.
+pub(crate) fn matching() -> NewEvent {
+    event("match").with_key("x")
+}
+
+pub(crate) fn pin(resumes: bool) -> BindingPin {
+    let binding = "shell".to_owned();
+    BindingPin { binding, generation: Generation(0), resumes, holds_until_pin: false }
+}
+
+pub(crate) fn pin_command(by: Authority) -> Command {
+    Command::Pin { by, metadata: r#"{"pid":7}"#.to_owned() }
+}
+
+pub(crate) fn wait_command(
+    by: Authority,
+    keys: &[&str],
+    after: Seq,
+    timeout: Option<u64>,
+) -> Command {
+    Command::RegisterWait {
+        by,
+        uid: TypeSafeId::from_uuid(Uuid::from_u128(
+            u128::from(by.epoch.0) << 64 | u128::from(by.attempt.0) << 32 | by.work.0 as u128,
+        )),
+        keys: keys.iter().map(|name| key(name)).collect(),
+        types: Vec::new(),
+        after,
+        deadline: timeout.map(|length| Deadline::After(Duration(length))),
+    }
+}
+
+pub(crate) fn complete(by: Authority) -> Command {
+    Command::Complete { by, status: None }
+}
+
+pub(crate) fn fail(by: Authority) -> Command {
+    Command::Fail { by, reason: "exit status 1".to_owned() }
+}
+
+pub(crate) fn settle(by: Authority, verdict: Verdict) -> Command {
+    Command::SettleRecovery { by, verdict, reason: String::new() }
+}
+
+pub(crate) fn cancel(work: WorkId) -> Command {
+    Command::Cancel { work, reason: "no longer wanted".to_owned() }
+}
+
+/// The same claim under a token that was never granted.
+pub(crate) fn forged(by: Authority) -> Authority {
+    Authority { token: Token::from_bytes([0xff; 32]).hash(), ..by }
+}
+
+pub(crate) fn nobody(work: WorkId) -> Authority {
+    let token = Token::from_bytes([0xee; 32]).hash();
+    Authority { work, attempt: AttemptNo(1), epoch: Epoch(1), token }
+}
+
+pub(crate) fn key(name: &str) -> Key {
+    Key { source: "ci".to_owned(), external_id: name.to_owned() }
+}
+
+/// An event of scope `acme` without key or target.
+pub(crate) fn event(delivery: &str) -> NewEvent {
+    let mut bytes = [0u8; 16];
+    for (at, byte) in delivery.bytes().enumerate() {
+        bytes[at % 16] = bytes[at % 16].wrapping_mul(31).wrapping_add(byte);
+    }
+    NewEvent {
+        uid: TypeSafeId::from_uuid(Uuid::from_bytes(bytes)),
+        id: IngressId { source: "ci".to_owned(), delivery: delivery.to_owned() },
+        event_type: "build.done".to_owned(),
+        subject: None,
+        occurred_at: None,
+        scope: "acme".to_owned(),
+        key: None,
+        target: None,
+        limits: CausalLimits { max_depth: 32 },
+        payload: Some(r#"{"secret":"hunter2"}"#.to_owned()),
+    }
+}
+
+/// Short ways to vary an event.
+pub(crate) trait Vary: Sized {
+    fn with_key(self, name: &str) -> Self;
+    fn with_target(self, work: WorkId) -> Self;
+    fn with_type(self, event_type: &str) -> Self;
+    fn in_scope(self, scope: &str) -> Self;
+    fn with_depth(self, max_depth: u32) -> Self;
+}
+
+impl Vary for NewEvent {
+    fn with_key(self, name: &str) -> Self {
+        Self { key: Some(key(name)), ..self }
+    }
+
+    fn with_target(self, work: WorkId) -> Self {
+        Self { target: Some(work), ..self }
+    }
+
+    fn with_type(self, event_type: &str) -> Self {
+        Self { event_type: event_type.to_owned(), ..self }
+    }
+
+    fn in_scope(self, scope: &str) -> Self {
+        Self { scope: scope.to_owned(), ..self }
+    }
+
+    fn with_depth(self, max_depth: u32) -> Self {
+        Self { limits: CausalLimits { max_depth }, ..self }
+    }
+}

@@ -1,0 +1,319 @@
+//! Random walks over the whole alphabet, from fixed seeds: no command fails, no answer without
+//! effect changes anything, and the doctor finds nothing wrong wherever a walk ends.
+
+use crate::command::{Command, Outcome, Receipt, Refusal};
+use crate::domain::{
+    AttemptNo, Authority, BindingPin, Epoch, MarkKind, Proposal, Segment, Seq, Verdict, WaitId,
+    WaitStatus, WorkId,
+};
+use crate::store::doctor::{Severity, examine};
+use crate::store::{generations, journal, meta, reads};
+
+use super::routing::snapshot;
+use super::testing::{
+    Bench, LEASE, Vary as _, cancel, complete, event, fail, forged, nobody, pin_command, settle,
+    store, wait_command,
+};
+
+const STEPS: u32 = 400;
+const SEEDS: u64 = 25;
+const KEYS: [&str; 6] = ["u", "v", "w", "x", "y", "z"];
+
+/// A small generator, so that a seed is the whole story of a walk.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap_or(0) % sides
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.roll(from.len())]
+    }
+}
+
+struct Walk<'s> {
+    bench: Bench<'s>,
+    dice: Dice,
+    held: Vec<Authority>,
+    proposals: Vec<Proposal>,
+    accepted: [u32; 16],
+}
+
+impl Walk<'_> {
+    fn work(&mut self) -> WorkId {
+        WorkId(i64::try_from(self.dice.roll(6)).unwrap_or(0) + 1)
+    }
+
+    /// Mostly a wait that is active, if one is.
+    fn wait(&mut self) -> WaitId {
+        let any = WaitId(i64::try_from(self.dice.roll(8)).unwrap_or(0) + 1);
+        let seen = self.bench.see().works.into_iter().filter_map(|seen| seen.wait);
+        let active: Vec<_> =
+            seen.filter(|wait| wait.status == WaitStatus::Active).map(|wait| wait.wait).collect();
+        if active.is_empty() || self.dice.roll(6) == 0 { any } else { self.dice.pick(&active) }
+    }
+
+    /// Mostly an authority that stands, sometimes an older or a forged one.
+    fn by(&mut self) -> Authority {
+        let Some(newest) = self.held.len().checked_sub(1) else { return nobody(WorkId(1)) };
+        let any = self.held[self.dice.roll(newest + 1)];
+        match self.dice.roll(12) {
+            0 => forged(any),
+            1 => any,
+            _ => self.standing().unwrap_or(any),
+        }
+    }
+
+    fn standing(&mut self) -> Option<Authority> {
+        let works = self.bench.see().works;
+        let stands = |by: &&Authority| {
+            works.iter().any(|seen| {
+                let last = seen.attempt.as_ref();
+                seen.work == by.work
+                    && last.is_some_and(|last| {
+                        (last.n, last.epoch) == (by.attempt, by.epoch) && last.phase.is_some()
+                    })
+            })
+        };
+        let standing: Vec<_> = self.held.iter().filter(stands).copied().collect();
+        (!standing.is_empty()).then(|| self.dice.pick(&standing))
+    }
+
+    /// A key that the work owns, if it owns one.
+    fn key_of(&mut self, work: WorkId) -> &'static str {
+        let keys = self.bench.see().keys;
+        let own = |name: &&&str| {
+            keys.iter().any(|seen| seen.owner == work && seen.key.external_id == **name)
+        };
+        let any = self.dice.pick(&KEYS);
+        KEYS.iter().find(own).copied().unwrap_or(any)
+    }
+
+    fn command(&mut self, step: u32) -> Command {
+        match self.dice.roll(20) {
+            0..=2 => self.accept(step),
+            3..=6 => self.route(),
+            7..=8 => self.claim(),
+            9..=10 => Command::ClearNeverHanded { by: self.by() },
+            11..=12 => pin_command(self.by()),
+            13 => match self.dice.roll(9) {
+                0..=3 => Command::Renew { by: self.by(), lease: LEASE },
+                4 => fail(self.by()),
+                _ => complete(self.by()),
+            },
+            14..=15 => self.register(),
+            16 => Command::Wake { wait: self.wait() },
+            17 => match self.dice.roll(2) {
+                0 => Command::FireTimer { wait: self.wait() },
+                _ => Command::AcceptTimeout { wait: self.wait() },
+            },
+            18 => self.recover(),
+            _ => self.vacate_or_cancel(),
+        }
+    }
+
+    fn accept(&mut self, step: u32) -> Command {
+        let delivery = self.dice.pick(&[step, step, step, step / 2]);
+        let mut offered = event(&format!("delivery-{delivery}"))
+            .with_depth(self.dice.pick(&[0, 1, 2, 3, 32, 32, 32, 32]))
+            .with_type(self.dice.pick(&["build.done", "build.done", "deploy.done", "core.forged"]));
+        if self.dice.roll(5) > 0 {
+            offered = offered.with_key(self.dice.pick(&KEYS));
+        }
+        if self.dice.roll(5) == 0 {
+            offered = offered.with_target(self.work());
+        }
+        if self.dice.roll(30) == 0 {
+            offered = offered.in_scope("other");
+        }
+        Command::Accept { event: Box::new(offered) }
+    }
+
+    /// A fresh proposal, or one that was made a while ago.
+    fn route(&mut self) -> Command {
+        let last = usize::try_from(self.bench.last_seq().0).unwrap_or(0);
+        let seq = Seq(i64::try_from(self.dice.roll(last + 1)).unwrap_or(0) + 1);
+        let unrouted = reads::unrouted(&mut self.bench.tx, Seq(0), 1);
+        let seq = match unrouted.expect("a read").first() {
+            Some(first) if self.dice.roll(3) > 0 => *first,
+            Some(_) | None => seq,
+        };
+        if let Some(seen) = snapshot(&mut self.bench.tx, seq).expect("a read") {
+            let route = if self.dice.roll(9) == 0 { None } else { Some("route") };
+            let kind = if self.dice.roll(9) == 0 { None } else { Some("task") };
+            self.proposals.push(seen.propose(route, kind));
+        }
+        let old = self.dice.roll(5) == 0;
+        let newest = self.proposals.len().saturating_sub(1);
+        let index = if old { self.dice.roll(newest + 1) } else { newest };
+        match self.proposals.get(index) {
+            Some(proposal) => Command::CommitRoute { proposal: proposal.clone() },
+            None => self.accept(0),
+        }
+    }
+
+    fn claim(&mut self) -> Command {
+        let work = self.work();
+        let (mut command, _) = self.bench.claim_command(work);
+        if let Command::Claim { pin, capacity, .. } = &mut command {
+            *capacity = self.dice.pick(&[1, 2, 9]);
+            *pin = BindingPin {
+                resumes: self.dice.roll(2) == 0,
+                holds_until_pin: self.dice.roll(2) == 0,
+                ..pin.clone()
+            };
+        }
+        command
+    }
+
+    fn register(&mut self) -> Command {
+        let by = self.by();
+        let last = self.bench.last_seq().0;
+        let after = self.dice.pick(&[0, last, last, last, last, last - 1, last + 1]).max(0);
+        let timeout = self.dice.pick(&[None, Some(0), Some(400)]);
+        let keys: &[&str] = match self.dice.roll(6) {
+            0 => &[],
+            1 => &["x", "y"],
+            _ => &[self.key_of(by.work)],
+        };
+        let mut command = wait_command(by, keys, Seq(after), timeout);
+        if let Command::RegisterWait { types, .. } = &mut command
+            && self.dice.roll(3) == 0
+        {
+            types.push("deploy.done".to_owned());
+        }
+        command
+    }
+
+    fn recover(&mut self) -> Command {
+        match self.dice.roll(2) {
+            0 => {
+                let (work, token) = (self.work(), self.bench.token());
+                Command::ClaimRecovery { work, token, lease: LEASE }
+            }
+            _ => {
+                let verdict = self.dice.pick(&[Verdict::Adopted, Verdict::NotAdoptable]);
+                settle(self.by(), verdict)
+            }
+        }
+    }
+
+    fn vacate_or_cancel(&mut self) -> Command {
+        let work = self.work();
+        if self.dice.roll(9) == 0 {
+            return cancel(work);
+        }
+        let marked = self
+            .bench
+            .see()
+            .works
+            .into_iter()
+            .find_map(|seen| seen.excluded.map(|segment| (seen.work, segment)));
+        match marked {
+            Some((work, segment)) => Command::Vacate { work, segment },
+            None => Command::Vacate {
+                work,
+                segment: Segment { attempt: AttemptNo(1), epoch: Epoch(1) },
+            },
+        }
+    }
+
+    fn step(&mut self, step: u32) {
+        if self.dice.roll(30) == 0 {
+            let by = self.dice.pick(&[1, 399, 400, 999, 1_000]);
+            self.bench.later(by);
+        }
+        if self.dice.roll(60) == 0 {
+            let body = step.to_string();
+            let now = self.bench.now;
+            generations::make_current(&mut self.bench.tx, "d", &body, now).expect("stored");
+        }
+        let command = self.command(step);
+        let before = self.bench.see();
+        match self.bench.apply(&command) {
+            Outcome::Accepted(receipt) => self.note(&command, &receipt),
+            Outcome::Refused(Refusal::DepthLimit) => {
+                assert_eq!(self.bench.see().events, before.events, "a refused event was kept");
+            }
+            Outcome::Duplicate(_)
+            | Outcome::Deferred(_)
+            | Outcome::Conflict
+            | Outcome::Refused(_) => assert_eq!(self.bench.see(), before, "{command:?}"),
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only grants are noted")]
+    fn note(&mut self, command: &Command, receipt: &Receipt) {
+        self.accepted[kind(command)] += 1;
+        let token = match command {
+            Command::Claim { token, .. } | Command::ClaimRecovery { token, .. } => *token,
+            _ => return,
+        };
+        match *receipt {
+            Receipt::Claimed { work, attempt, epoch, .. }
+            | Receipt::Recovering { work, attempt, epoch, .. } => {
+                self.held.push(Authority { work, attempt, epoch, token });
+            }
+            _ => {}
+        }
+    }
+}
+
+const fn kind(command: &Command) -> usize {
+    match command {
+        Command::Accept { .. } => 0,
+        Command::CommitRoute { .. } => 1,
+        Command::Claim { .. } => 2,
+        Command::ClearNeverHanded { .. } => 3,
+        Command::Pin { .. } => 4,
+        Command::Renew { .. } => 5,
+        Command::Complete { .. } => 6,
+        Command::Fail { .. } => 7,
+        Command::RegisterWait { .. } => 8,
+        Command::Wake { .. } => 9,
+        Command::FireTimer { .. } => 10,
+        Command::AcceptTimeout { .. } => 11,
+        Command::ClaimRecovery { .. } => 12,
+        Command::SettleRecovery { .. } => 13,
+        Command::Vacate { .. } => 14,
+        Command::Cancel { .. } => 15,
+    }
+}
+
+#[test]
+fn wherever_a_walk_ends_nothing_is_wrong() {
+    let mut accepted = [0; 16];
+    for seed in 1..=SEEDS {
+        let store = store();
+        let bench = Bench::on(&store);
+        let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (held, proposals) = (Vec::new(), Vec::new());
+        let mut walk = Walk { bench, dice, held, proposals, accepted: [0; 16] };
+        for step in 1..=STEPS {
+            walk.step(step);
+        }
+        let tx = &mut walk.bench.tx;
+        journal::seal(tx).expect("a seal");
+        let damage: Vec<_> = examine(tx)
+            .expect("a report")
+            .into_iter()
+            .filter(|found| found.severity == Severity::Damage)
+            .collect();
+        assert_eq!(damage, [], "seed {seed}");
+        let seen = walk.bench.see();
+        let marked = |kind| seen.events.iter().filter(|event| event.mark == Some(kind)).count();
+        let continued = marked(MarkKind::Continuation);
+        assert!(continued <= marked(MarkKind::Woke) + marked(MarkKind::Queued), "seed {seed}");
+        let last = meta::last_seq(&mut walk.bench.tx).expect("the counter");
+        assert_eq!(seen.events.len(), usize::try_from(last.0).unwrap_or(0), "seed {seed}");
+        for (all, one) in accepted.iter_mut().zip(walk.accepted) {
+            *all += one;
+        }
+    }
+    // A walk that never gets anywhere would prove nothing.
+    assert!(accepted.iter().all(|count| *count > 0), "accepted by kind: {accepted:?}");
+}

@@ -1,0 +1,7 @@
+//! The `abide` binary: everything it does is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    abide::cli::main()
+}

@@ -1,0 +1,411 @@
+//! What can be checked on data at rest. It reads one snapshot and repairs nothing.
+
+use serde::Serialize;
+
+use crate::domain::{Seq, WaitId, WorkId};
+
+use super::engine::{StoreError, Tx, query_all, query_one};
+use super::events::{self, select_event};
+use super::journal::Seal;
+use super::waits::{self, select_wait};
+use super::{identities, journal, meta};
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The check that found it.
+    pub check: &'static str,
+    /// What, with its ids.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing; the daemon will deal with it.
+    Info,
+    /// A rule is broken in what is stored.
+    Damage,
+}
+
+/// Findings of one check that are shown; a broken table would drown the rest.
+const SHOWN: usize = 20;
+
+const RESTORE: &str = "stop the daemon, keep a copy of the file, restore the last good backup";
+
+/// A check in SQL: each row of its answer is the text of one finding.
+struct Check {
+    name: &'static str,
+    sql: &'static str,
+}
+
+/// Each states the opposite of its name.
+const CHECKS: &[Check] = &[
+    // POLICY-05
+    Check {
+        name: "a work has at most one open attempt",
+        sql: "SELECT 'work ' || work || ' has ' || count(*) || ' open attempts' FROM attempt \
+              WHERE status IN ('running', 'parked') GROUP BY work HAVING count(*) > 1",
+    },
+    // LEASE-06
+    Check {
+        name: "exactly the running attempts hold a lease",
+        sql: "SELECT 'attempt ' || n || ' of work ' || work || ' is ' || status FROM attempt \
+              WHERE (status = 'running') <> (expires_at IS NOT NULL) \
+              OR (status = 'running') <> (token IS NOT NULL) \
+              OR (status = 'running') <> (phase IS NOT NULL)",
+    },
+    Check {
+        name: "a work's summary is that of its last attempt",
+        sql: "SELECT 'work ' || w.id || ' and its attempt ' || coalesce(w.attempt, 0) FROM work \
+              AS w LEFT JOIN attempt AS a ON a.work = w.id AND a.n = w.attempt \
+              WHERE w.attempt IS NOT NULL AND (a.n IS NULL OR a.status <> w.attempt_status \
+              OR a.epoch <> w.epoch)",
+    },
+    // RETRY-12
+    Check {
+        name: "attempts are numbered without gaps",
+        sql: "SELECT 'work ' || w.id || ' names attempt ' || coalesce(w.attempt, 0) || ' of ' || \
+              (SELECT count(*) FROM attempt AS a WHERE a.work = w.id) FROM work AS w \
+              WHERE coalesce(w.attempt, 0) <> (SELECT count(*) FROM attempt AS a \
+              WHERE a.work = w.id)",
+    },
+    Check {
+        name: "a work's summary is that of its last wait",
+        sql: "SELECT 'work ' || w.id || ' and its wait ' || w.wait FROM work AS w \
+              JOIN wait AS x ON x.id = w.wait WHERE x.work <> w.id OR x.status <> w.wait_status \
+              OR coalesce(x.winner, 0) <> coalesce(w.winner, 0)",
+    },
+    Check {
+        name: "a work runs exactly while its attempt does",
+        sql: "SELECT 'work ' || id || ' is ' || status FROM work \
+              WHERE (status = 'running') <> (coalesce(attempt_status, '') = 'running')",
+    },
+    // WAKE-07
+    Check {
+        name: "a work waits exactly while its wait is active",
+        sql: "SELECT 'work ' || id || ' is ' || status FROM work \
+              WHERE (status = 'waiting') <> (coalesce(wait_status, '') = 'active')",
+    },
+    // CANCEL-04 TERM-01
+    Check {
+        name: "an ended work has nothing open",
+        sql: "SELECT 'work ' || w.id || ' is ' || w.status FROM work AS w \
+              WHERE w.status IN ('completed', 'failed', 'cancelled') AND (w.hold IS NOT NULL \
+              OR w.next_trigger IS NOT NULL \
+              OR EXISTS (SELECT 1 FROM attempt AS a WHERE a.work = w.id \
+                         AND a.status IN ('running', 'parked')) \
+              OR EXISTS (SELECT 1 FROM wait AS x WHERE x.work = w.id AND x.status = 'active'))",
+    },
+    // DONE-06
+    Check {
+        name: "a completed work has no pending input",
+        sql: "SELECT 'work ' || id FROM work WHERE status = 'completed' AND pending_count > 0",
+    },
+    // CANCEL-02 TIMER-04
+    Check {
+        name: "a timer belongs to an active wait that has not fired",
+        sql: "SELECT 'timer of wait ' || t.wait FROM timer AS t JOIN wait AS x ON x.id = t.wait \
+              WHERE x.status <> 'active' OR x.timeout_event IS NOT NULL OR x.fire_at <> t.fire_at \
+              OR x.fire_at IS NULL",
+    },
+    Check {
+        name: "an active wait with a timeout has its timer or its accepted timeout",
+        sql: "SELECT 'wait ' || x.id FROM wait AS x WHERE x.status = 'active' \
+              AND x.fire_at IS NOT NULL AND x.timeout_event IS NULL \
+              AND NOT EXISTS (SELECT 1 FROM timer AS t WHERE t.wait = x.id)",
+    },
+    // WAKE-07 WAKE-09
+    Check {
+        name: "a woken wait names a winner that is input of its work",
+        sql: "SELECT 'wait ' || x.id FROM wait AS x WHERE (x.status = 'woken') <> \
+              (x.winner IS NOT NULL) OR (x.status = 'woken' AND NOT EXISTS \
+              (SELECT 1 FROM input AS i WHERE i.work = x.work AND i.event = x.winner))",
+    },
+    // ROUTE-11
+    Check {
+        name: "an event is either unrouted or marked",
+        sql: "SELECT 'event ' || e.seq FROM event AS e \
+              LEFT JOIN unrouted AS u ON u.event = e.seq LEFT JOIN mark AS m ON m.event = e.seq \
+              WHERE (u.event IS NULL) = (m.event IS NULL)",
+    },
+    // POLICY-08
+    Check {
+        name: "a queued or waking event is input of its work",
+        sql: "SELECT 'event ' || m.event || ' and work ' || coalesce(m.work, 0) FROM mark AS m \
+              WHERE m.kind IN ('queued', 'woke') AND NOT EXISTS \
+              (SELECT 1 FROM input AS i WHERE i.work = m.work AND i.event = m.event)",
+    },
+    // POLICY-10 WAKE-09
+    Check {
+        name: "an event is input of one work, once",
+        sql: "SELECT 'event ' || event || ' is input ' || count(*) || ' times' FROM input \
+              GROUP BY event HAVING count(*) > 1",
+    },
+    // CAUSE-14 CAUSE-15
+    Check {
+        name: "root and depth follow from the parent",
+        sql: "SELECT 'event ' || e.seq FROM event AS e LEFT JOIN event AS p ON p.seq = e.parent \
+              WHERE e.depth > e.depth_max \
+              OR (e.parent IS NULL AND (e.root <> e.seq OR e.depth <> 0)) \
+              OR (e.parent IS NOT NULL AND (p.seq IS NULL OR p.seq >= e.seq OR e.root <> p.root \
+                  OR e.depth <> p.depth + 1 OR e.depth_max <> p.depth_max))",
+    },
+];
+
+/// Runs every check on what `tx` sees, which should be one snapshot.
+///
+/// # Errors
+/// The machine failed, so that the checks could not be run.
+pub fn examine(tx: &mut dyn Tx) -> Result<Vec<Finding>, StoreError> {
+    let mut findings = Vec::new();
+    for check in CHECKS {
+        let found = query_all(tx, check.sql, &[], |row| Ok(row.text(0)?.to_owned()))?;
+        report(&mut findings, check.name, found);
+    }
+    report(&mut findings, "pending counts are those of the input", pending(tx)?);
+    report(&mut findings, "sequences are dense and counted", sequences(tx)?);
+    report(&mut findings, "every event is found by its identity", identified(tx)?);
+    report(&mut findings, "the journal's chain holds", chain(tx)?);
+    report(&mut findings, "the file is sound", engine(tx)?);
+    unserved(tx, &mut findings)?;
+    Ok(findings)
+}
+
+fn report(findings: &mut Vec<Finding>, check: &'static str, found: Vec<String>) {
+    let more = found.len().saturating_sub(SHOWN);
+    let damage = |what| Finding { severity: Severity::Damage, check, what, remedy: RESTORE };
+    findings.extend(found.into_iter().take(SHOWN).map(damage));
+    if more > 0 {
+        findings.push(damage(format!("and {more} more")));
+    }
+}
+
+/// Counts and XOR of pending input, summed here: portable SQL has no XOR.
+fn pending(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    let mut found = Vec::new();
+    let mut works = Vec::new();
+    tx.query("SELECT id, pending_count, pending_xor FROM work ORDER BY id", &[], &mut |row| {
+        works.push((WorkId(row.int(0)?), row.int(1)?, row.int(2)?));
+        Ok(())
+    })?;
+    let mut inputs = std::collections::BTreeMap::<WorkId, (i64, i64)>::new();
+    tx.query(
+        "SELECT work, event FROM input WHERE attempt = 0 ORDER BY work, event",
+        &[],
+        &mut |row| {
+            let (count, xor) = inputs.entry(WorkId(row.int(0)?)).or_default();
+            *count += 1;
+            *xor ^= row.int(1)?;
+            Ok(())
+        },
+    )?;
+    for (work, count, xor) in works {
+        let (is, is_xor) = inputs.get(&work).copied().unwrap_or_default();
+        if (count, xor) != (is, is_xor) {
+            found.push(format!("work {work} counts {count} pending inputs and has {is}"));
+        }
+    }
+    Ok(found)
+}
+
+/// INGRESS-02
+fn sequences(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    let counted = meta::last_seq(tx)?.0;
+    let seen = query_one(
+        tx,
+        "SELECT count(*), coalesce(max(seq), 0), coalesce(min(seq), 1) FROM event",
+        &[],
+        |row| Ok((row.int(0)?, row.int(1)?, row.int(2)?)),
+    )?;
+    let Some((count, highest, lowest)) = seen else { return Ok(Vec::new()) };
+    let dense = count == counted && highest == counted && lowest == 1;
+    let said = format!("{count} events from {lowest} to {highest}, and {counted} are counted");
+    Ok(if dense { Vec::new() } else { vec![said] })
+}
+
+/// INGRESS-05
+fn identified(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    let mut found = Vec::new();
+    let mut after = Seq(0);
+    loop {
+        let page = query_all(
+            tx,
+            select_event!("WHERE e.seq > ?1 ORDER BY e.seq LIMIT 256"),
+            &[after.into()],
+            events::read,
+        )?;
+        let Some(last) = page.last() else { return Ok(found) };
+        after = last.seq;
+        for event in page {
+            let hash = identities::hash(tx, &event.id)?;
+            if identities::find(tx, hash, &event.id)? != Some(event.seq) {
+                found.push(format!("event {}", event.seq));
+            }
+        }
+    }
+}
+
+/// Follows the chain link by link, and the numbers row by row.
+fn chain(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    let last = journal::last(tx)?;
+    let rows = query_one(tx, "SELECT count(*) FROM journal", &[], |row| row.int(0))?.unwrap_or(0);
+    if rows != last {
+        return Ok(vec![format!("{rows} rows and the last is number {last}")]);
+    }
+    let mut link = Seal::START;
+    loop {
+        let page = journal::seals_since(tx, link.n, 256)?;
+        if page.is_empty() {
+            break;
+        }
+        for seal in page {
+            if journal::link(tx, link, Some(seal.n))? != seal {
+                let (from, to) = (link.n + 1, seal.n);
+                return Ok(vec![format!("rows {from} to {to} are not the ones that were sealed")]);
+            }
+            link = seal;
+        }
+    }
+    let open = format!("rows {} to {last} are not sealed", link.n + 1);
+    Ok(if link.n == last { Vec::new() } else { vec![open] })
+}
+
+/// What the engine says of its own file; the words are SQLite's.
+fn engine(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    let mut found =
+        query_all(tx, "PRAGMA integrity_check", &[], |row| Ok(row.text(0)?.to_owned()))?;
+    found.retain(|said| said != "ok");
+    found.extend(query_all(tx, "PRAGMA foreign_key_check", &[], |row| {
+        let child = row.text(0)?;
+        let id = row.opt_int(1)?.unwrap_or(0);
+        Ok(format!("{child} row {id} refers to a missing {}", row.text(2)?))
+    })?);
+    Ok(found)
+}
+
+/// A match nobody has woken from yet is normal while the daemon is down.
+fn unserved(tx: &mut dyn Tx, findings: &mut Vec<Finding>) -> Result<(), StoreError> {
+    let mut after = WaitId(0);
+    loop {
+        let page = query_all(
+            tx,
+            select_wait!("WHERE status = 'active' AND id > ?1 ORDER BY id LIMIT 256"),
+            &[after.into()],
+            waits::read,
+        )?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = last.id;
+        for wait in page {
+            if let Some(winner) = waits::lowest_match(tx, &wait)? {
+                findings.push(Finding {
+                    severity: Severity::Info,
+                    check: "an active wait has no accepted match",
+                    what: format!("wait {} matches event {winner}", wait.uid),
+                    remedy: "start the daemon: it wakes the wait",
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Finding, Severity, examine};
+    use crate::command::Command;
+    use crate::domain::{Actor, Millis};
+    use crate::law::apply;
+    use crate::store::{Engine as _, Store, journal};
+
+    fn examined(store: &Store) -> Vec<Finding> {
+        examine(&mut store.session()).expect("a report")
+    }
+
+    /// One work with a parked attempt, sealed.
+    fn healthy() -> Store {
+        let store = Store::open_in_memory().expect("a database");
+        crate::law::testing::populate(&store);
+        let mut session = store.session();
+        session.begin().expect("a transaction");
+        journal::seal(&mut session).expect("a seal");
+        session.commit().expect("a commit");
+        drop(session);
+        store
+    }
+
+    /// Breaks a healthy database and answers which checks noticed.
+    fn broken(sql: &str) -> Vec<&'static str> {
+        let store = healthy();
+        let conn = store.connection();
+        conn.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;")
+            .expect("no guards");
+        conn.execute_batch(sql).expect("damage");
+        let mut checks: Vec<_> = examined(&store).iter().map(|found| found.check).collect();
+        checks.dedup();
+        checks
+    }
+
+    #[test]
+    fn a_healthy_database_has_no_findings() {
+        assert_eq!(examined(&healthy()), []);
+    }
+
+    #[test]
+    fn damage_is_found_by_the_check_meant_for_it() {
+        for (sql, check) in [
+            ("UPDATE attempt SET token = x'00'", "exactly the running attempts hold a lease"),
+            ("UPDATE attempt SET epoch = 7", "a work's summary is that of its last attempt"),
+            ("UPDATE work SET attempt = 2", "attempts are numbered without gaps"),
+            ("UPDATE work SET winner = 1", "a work's summary is that of its last wait"),
+            ("UPDATE work SET status = 'running'", "a work runs exactly while its attempt does"),
+            ("UPDATE work SET status = 'ready'", "a work waits exactly while its wait is active"),
+            ("UPDATE work SET status = 'cancelled'", "an ended work has nothing open"),
+            ("UPDATE wait SET fire_at = 5", "a timer belongs to an active wait that has not fired"),
+            (
+                "DELETE FROM timer",
+                "an active wait with a timeout has its timer or its accepted timeout",
+            ),
+            (
+                "UPDATE wait SET status = 'woken'",
+                "a woken wait names a winner that is input of its work",
+            ),
+            ("DELETE FROM mark", "an event is either unrouted or marked"),
+            ("DELETE FROM input", "a queued or waking event is input of its work"),
+            (
+                "INSERT INTO input SELECT work, 9, event, 9 FROM input",
+                "an event is input of one work, once",
+            ),
+            ("UPDATE event SET depth = 3", "root and depth follow from the parent"),
+            ("UPDATE work SET pending_count = 4", "pending counts are those of the input"),
+            ("UPDATE work SET pending_xor = 4", "pending counts are those of the input"),
+            ("UPDATE counter SET seq = 9", "sequences are dense and counted"),
+            ("UPDATE identity SET hash = 1", "every event is found by its identity"),
+            ("UPDATE journal SET actor = 'mallory' WHERE n = 2", "the journal's chain holds"),
+            ("DELETE FROM journal WHERE n = 2", "the journal's chain holds"),
+            ("DELETE FROM seal", "the journal's chain holds"),
+            ("UPDATE event SET scope = 99", "the file is sound"),
+        ] {
+            assert!(broken(sql).contains(&check), "{sql}: {:?}", broken(sql));
+        }
+    }
+
+    #[test]
+    fn a_match_nobody_woke_from_is_information() {
+        let store = healthy();
+        let mut session = store.session();
+        session.begin().expect("a transaction");
+        let event = Box::new(crate::law::testing::matching());
+        let actor = Actor::Loop("test");
+        apply(&mut session, Millis(20_000), &actor, &Command::Accept { event }).expect("kept");
+        journal::seal(&mut session).expect("a seal");
+        session.commit().expect("a commit");
+        let findings = examined(&store);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].severity, Severity::Info);
+    }
+}

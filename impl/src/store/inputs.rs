@@ -1,0 +1,111 @@
+//! `input`: events pending for, or consumed by, the attempts of a work. A row is added once and
+//! moves once, from pending to the claim that consumed it. POLICY-35
+
+use crate::domain::{AttemptNo, Epoch, Seq, WorkId};
+
+use super::engine::{StoreError, Tx, query_all, query_one};
+
+/// Adds an event as pending input.
+///
+/// # Errors
+/// The machine failed, or it is pending input of this work already.
+pub fn insert(tx: &mut dyn Tx, work: WorkId, event: Seq) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO input (work, attempt, event, epoch) VALUES (?1, 0, ?2, 0)",
+        &[work.into(), event.into()],
+    )
+    .map(drop)
+}
+
+/// Whether an event is pending input of this work.
+///
+/// # Errors
+/// The machine failed.
+pub fn is_pending(tx: &mut dyn Tx, work: WorkId, event: Seq) -> Result<bool, StoreError> {
+    Ok(query_one(
+        tx,
+        "SELECT 1 FROM input WHERE work = ?1 AND attempt = 0 AND event = ?2",
+        &[work.into(), event.into()],
+        |_| Ok(()),
+    )?
+    .is_some())
+}
+
+/// The lowest pending input of a work.
+///
+/// # Errors
+/// The machine failed.
+pub fn lowest_pending(tx: &mut dyn Tx, work: WorkId) -> Result<Option<Seq>, StoreError> {
+    query_one(
+        tx,
+        "SELECT event FROM input WHERE work = ?1 AND attempt = 0 ORDER BY event LIMIT 1",
+        &[work.into()],
+        |row| Ok(Seq(row.int(0)?)),
+    )
+}
+
+/// Hands all pending input of a work to one claim; answers how many events that was. WAKE-26
+///
+/// # Errors
+/// The machine failed.
+pub fn consume(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    attempt: AttemptNo,
+    epoch: Epoch,
+) -> Result<usize, StoreError> {
+    tx.execute(
+        "UPDATE input SET attempt = ?2, epoch = ?3 WHERE work = ?1 AND attempt = 0",
+        &[work.into(), attempt.into(), epoch.into()],
+    )
+}
+
+/// One event as input, and the claim that consumed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Input {
+    /// The event.
+    pub event: Seq,
+    /// The attempt and claim that consumed it; `None` while pending.
+    pub consumed: Option<(AttemptNo, Epoch)>,
+}
+
+/// Input of a work above `after`, in sequence order.
+///
+/// # Errors
+/// The machine failed.
+pub fn of_work(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    after: Seq,
+    limit: u32,
+) -> Result<Vec<Input>, StoreError> {
+    query_all(
+        tx,
+        "SELECT event, attempt, epoch FROM input WHERE work = ?1 AND event > ?2 \
+         ORDER BY event LIMIT ?3",
+        &[work.into(), after.into(), limit.into()],
+        |row| {
+            let (attempt, epoch) = (row.small(1)?, row.small(2)?);
+            let consumed = (attempt > 0).then_some((AttemptNo(attempt), Epoch(epoch)));
+            Ok(Input { event: Seq(row.int(0)?), consumed })
+        },
+    )
+}
+
+/// The batch one claim consumed, in sequence order. POLICY-09
+///
+/// # Errors
+/// The machine failed.
+pub fn batch(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    attempt: AttemptNo,
+    epoch: Epoch,
+) -> Result<Vec<Seq>, StoreError> {
+    query_all(
+        tx,
+        "SELECT event FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3 ORDER BY event",
+        &[work.into(), attempt.into(), epoch.into()],
+        |row| Ok(Seq(row.int(0)?)),
+    )
+}

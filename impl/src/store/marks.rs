@@ -1,0 +1,56 @@
+//! `mark`: the one committed result of routing an event.
+
+use crate::domain::{Generation, MarkKind, Millis, Seq, WaitId, WorkId};
+
+use super::engine::{StoreError, Tx, query_one};
+use super::words::{Word as _, word};
+
+/// A mark as it is written, once. ROUTE-19
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark<'a> {
+    /// The event.
+    pub event: Seq,
+    /// What became of it.
+    pub kind: MarkKind,
+    /// The work it is associated with.
+    pub work: Option<WorkId>,
+    /// The wait it woke or continues.
+    pub wait: Option<WaitId>,
+    /// The route that decided; `None` where none did.
+    pub route: Option<&'a str>,
+    /// The configuration it was decided under.
+    pub generation: Generation,
+    /// When.
+    pub at: Millis,
+}
+
+/// Writes a mark.
+///
+/// # Errors
+/// The machine failed, or the event has one.
+pub fn insert(tx: &mut dyn Tx, mark: &Mark<'_>) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO mark (event, kind, work, wait, route, generation, at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        &[
+            mark.event.into(),
+            mark.kind.word().into(),
+            mark.work.into(),
+            mark.wait.into(),
+            mark.route.into(),
+            mark.generation.into(),
+            mark.at.into(),
+        ],
+    )
+    .map(drop)
+}
+
+/// What became of an event, and the work it is associated with.
+///
+/// # Errors
+/// The machine failed.
+pub fn get(tx: &mut dyn Tx, event: Seq) -> Result<Option<(MarkKind, Option<WorkId>)>, StoreError> {
+    query_one(tx, "SELECT event, kind, work FROM mark WHERE event = ?1", &[event.into()], |row| {
+        Ok((word(row, 1, "mark.kind")?, row.opt_int(2)?.map(WorkId)))
+    })
+}

@@ -1,0 +1,233 @@
+//! What the daemon's loops ask: index lookups, whatever is retained.
+
+use crate::domain::{
+    AttemptNo, AttemptStatus, Epoch, Generation, Millis, Phase, Segment, Seq, WaitId, WorkId,
+    WorkStatus, WorkUid,
+};
+use crate::store::engine::{Row, StoreError, Tx, query_all, query_one};
+use crate::store::names;
+use crate::store::words::{opt_word, word};
+
+/// Unrouted events above `after`, in acceptance order: the router's work.
+///
+/// # Errors
+/// The machine failed.
+pub fn unrouted(tx: &mut dyn Tx, after: Seq, limit: u32) -> Result<Vec<Seq>, StoreError> {
+    query_all(
+        tx,
+        "SELECT event FROM unrouted WHERE event > ?1 ORDER BY event LIMIT ?2",
+        &[after.into(), limit.into()],
+        |row| Ok(Seq(row.int(0)?)),
+    )
+}
+
+/// Scopes that have claimable work, by name: the scheduler goes round them. OURS-26
+///
+/// # Errors
+/// The machine failed.
+pub fn claimable_scopes(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    query_all(
+        tx,
+        "SELECT text FROM name WHERE id IN (SELECT scope FROM work WHERE status = 'ready' AND \
+         hold IS NULL AND marked_attempt IS NULL AND (pending_count > 0 OR next_trigger IS NOT \
+         NULL)) ORDER BY text",
+        &[],
+        |row| Ok(row.text(0)?.to_owned()),
+    )
+}
+
+/// Ready work that something asks to start and nothing holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimable {
+    /// Its row.
+    pub work: WorkId,
+    /// Its id at the edge.
+    pub uid: WorkUid,
+    /// Its kind, which names its binding.
+    pub kind: String,
+    /// When it became ready.
+    pub since: Millis,
+    /// Its last attempt.
+    pub attempt: Option<AttemptNo>,
+    /// Whether a claim would resume that attempt.
+    pub resumes: bool,
+}
+
+/// Claimable work of one scope, the longest ready first. OURS-26
+///
+/// # Errors
+/// The machine failed.
+pub fn claimable(tx: &mut dyn Tx, scope: &str, limit: u32) -> Result<Vec<Claimable>, StoreError> {
+    let Some(scope) = names::find(tx, scope)? else { return Ok(Vec::new()) };
+    query_all(
+        tx,
+        "SELECT w.id, w.uid, k.text, w.since, w.attempt, w.attempt_status FROM work AS w \
+         JOIN name AS k ON k.id = w.kind \
+         WHERE w.scope = ?1 AND w.status = 'ready' AND w.hold IS NULL AND w.marked_attempt IS NULL \
+         AND (w.pending_count > 0 OR w.next_trigger IS NOT NULL) \
+         ORDER BY w.since, w.id LIMIT ?2",
+        &[scope.into(), limit.into()],
+        |row| {
+            let last: Option<AttemptStatus> = opt_word(row, 5, "work.attempt_status")?;
+            Ok(Claimable {
+                work: WorkId(row.int(0)?),
+                uid: WorkUid::from_uuid(row.uuid(1)?),
+                kind: row.text(2)?.to_owned(),
+                since: Millis(row.int(3)?),
+                attempt: row.opt_small(4)?.map(AttemptNo),
+                resumes: last == Some(AttemptStatus::Parked),
+            })
+        },
+    )
+}
+
+/// Waits whose armed timer is due, the earliest first. WAKE-04
+///
+/// # Errors
+/// The machine failed.
+pub fn due_timers(tx: &mut dyn Tx, now: Millis, limit: u32) -> Result<Vec<WaitId>, StoreError> {
+    query_all(
+        tx,
+        "SELECT wait FROM timer WHERE disabled = 0 AND fire_at <= ?1 \
+         ORDER BY fire_at, wait LIMIT ?2",
+        &[now.into(), limit.into()],
+        |row| Ok(WaitId(row.int(0)?)),
+    )
+}
+
+/// When the next armed timer is due.
+///
+/// # Errors
+/// The machine failed.
+pub fn next_timer(tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
+    query_one(tx, "SELECT min(fire_at) FROM timer WHERE disabled = 0", &[], |row| {
+        Ok(row.opt_int(0)?.map(Millis))
+    })
+    .map(Option::flatten)
+}
+
+/// Active waits above `after` that an accepted event matches, or seems to: `Wake` decides. What is
+/// read are unrouted events and accepted timeouts, never history.
+///
+/// # Errors
+/// The machine failed.
+pub fn wake_candidates(
+    tx: &mut dyn Tx,
+    after: WaitId,
+    limit: u32,
+) -> Result<Vec<WaitId>, StoreError> {
+    query_all(
+        tx,
+        "SELECT w.id FROM unrouted AS u JOIN key AS k ON k.id = u.key \
+         JOIN wait AS w ON w.work = k.work AND w.status = 'active' \
+         JOIN wait_key AS wk ON wk.wait = w.id AND wk.key = u.key \
+         WHERE u.event > w.after_seq AND (u.target IS NULL OR u.target = w.work) AND w.id > ?1 \
+         UNION \
+         SELECT id FROM wait WHERE status = 'active' AND timeout_event IS NOT NULL AND id > ?1 \
+         ORDER BY 1 LIMIT ?2",
+        &[after.into(), limit.into()],
+        |row| Ok(WaitId(row.int(0)?)),
+    )
+}
+
+/// A running attempt, and the binding it is pinned to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// Its work.
+    pub work: WorkId,
+    /// Its number.
+    pub attempt: AttemptNo,
+    /// Its last claim.
+    pub epoch: Epoch,
+    /// How far its segment has come.
+    pub phase: Phase,
+    /// When its lease ends.
+    pub expires_at: Millis,
+    /// The binding's name.
+    pub binding: String,
+    /// The configuration that name is read in.
+    pub generation: Generation,
+}
+
+fn running_row(row: &dyn Row) -> Result<Running, StoreError> {
+    Ok(Running {
+        work: WorkId(row.int(0)?),
+        attempt: AttemptNo(row.small(1)?),
+        epoch: Epoch(row.small(2)?),
+        phase: word(row, 3, "attempt.phase")?,
+        expires_at: Millis(row.int(4)?),
+        binding: row.text(5)?.to_owned(),
+        generation: Generation(row.int(6)?),
+    })
+}
+
+/// Running attempts whose lease has ended, the longest ended first. LEASE-02
+///
+/// # Errors
+/// The machine failed.
+pub fn expired(tx: &mut dyn Tx, now: Millis, limit: u32) -> Result<Vec<Running>, StoreError> {
+    query_all(
+        tx,
+        "SELECT work, n, epoch, phase, expires_at, binding, generation FROM attempt \
+         WHERE status = 'running' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2",
+        &[now.into(), limit.into()],
+        running_row,
+    )
+}
+
+/// When the next lease ends.
+///
+/// # Errors
+/// The machine failed.
+pub fn next_expiry(tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
+    query_one(tx, "SELECT min(expires_at) FROM attempt WHERE status = 'running'", &[], |row| {
+        Ok(row.opt_int(0)?.map(Millis))
+    })
+    .map(Option::flatten)
+}
+
+/// Running attempts of works above `after`.
+///
+/// # Errors
+/// The machine failed.
+pub fn running(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<Running>, StoreError> {
+    query_all(
+        tx,
+        "SELECT a.work, a.n, a.epoch, a.phase, a.expires_at, a.binding, a.generation \
+         FROM work AS w JOIN attempt AS a ON a.work = w.id AND a.n = w.attempt \
+         WHERE w.status = 'running' AND w.id > ?1 ORDER BY w.id LIMIT ?2",
+        &[after.into(), limit.into()],
+        running_row,
+    )
+}
+
+/// A work whose exclusion mark is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Excluded {
+    /// The work.
+    pub work: WorkId,
+    /// The segment whose process may still run.
+    pub segment: Segment,
+    /// The work's status; of a cancelled work the process is to be stopped. CANCEL-06
+    pub status: WorkStatus,
+}
+
+/// Works above `after` that carry an exclusion mark. POLICY-22
+///
+/// # Errors
+/// The machine failed.
+pub fn excluded(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<Excluded>, StoreError> {
+    query_all(
+        tx,
+        "SELECT id, marked_attempt, marked_epoch, status FROM work \
+         WHERE marked_attempt IS NOT NULL AND id > ?1 ORDER BY id LIMIT ?2",
+        &[after.into(), limit.into()],
+        |row| {
+            Ok(Excluded {
+                work: WorkId(row.int(0)?),
+                segment: Segment { attempt: AttemptNo(row.small(1)?), epoch: Epoch(row.small(2)?) },
+                status: word(row, 3, "work.status")?,
+            })
+        },
+    )
+}

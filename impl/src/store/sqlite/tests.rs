@@ -1,0 +1,192 @@
+//! The engine: settings that are really on, statements that stay planned, and SQL that is portable.
+
+use std::path::Path;
+
+use crate::domain::{Millis, Seq, WaitId, WorkId};
+use crate::law::testing::steady;
+use crate::store::engine::{Engine as _, StoreError, Tx as _, query_one};
+use crate::store::{Store, doctor, journal, meta, observe, reads};
+
+fn pragma(store: &Store, name: &str) -> String {
+    store
+        .connection()
+        .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+        .map(|value| format!("{value:?}"))
+        .expect("a pragma")
+}
+
+#[test]
+fn a_file_is_durable_and_checked() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&dir.path().join("abide.db")).expect("a file");
+    assert_eq!(pragma(&store, "journal_mode"), "Text(\"wal\")");
+    assert_eq!(pragma(&store, "synchronous"), "Integer(2)");
+    assert_eq!(pragma(&store, "foreign_keys"), "Integer(1)");
+    let qpsg = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    assert!(store.connection().db_config(qpsg).expect("a setting"));
+}
+
+#[test]
+fn no_statement_is_planned_again_in_steady_state() {
+    let store = Store::open_in_memory().expect("a database");
+    let mut session = steady(&store, 40);
+    for round in 0..3 {
+        let tx = &mut session;
+        reads::unrouted(tx, Seq(round), 9).expect("a read");
+        let scopes = reads::claimable_scopes(tx).expect("a read");
+        for scope in scopes {
+            reads::claimable(tx, &scope, 9).expect("a read");
+        }
+        reads::due_timers(tx, Millis(round), 9).expect("a read");
+        reads::next_timer(tx).expect("a read");
+        reads::wake_candidates(tx, WaitId(round), 9).expect("a read");
+        reads::expired(tx, Millis(round), 9).expect("a read");
+        reads::next_expiry(tx).expect("a read");
+        reads::running(tx, WorkId(round), 9).expect("a read");
+        reads::excluded(tx, WorkId(round), 9).expect("a read");
+        reads::counts(tx).expect("a read");
+        observe(tx).expect("a read");
+        meta::raise_time_mark(tx, Millis(round)).expect("a write");
+        journal::seal(tx).expect("a seal");
+    }
+    assert!(session.statements() > 40, "{} statements", session.statements());
+    assert_eq!(session.reprepared(), 0);
+}
+
+#[test]
+fn hot_paths_are_index_lookups() {
+    let store = Store::open_in_memory().expect("a database");
+    steady(&store, 3).commit().expect("a commit");
+    let plans = |sql: &str| -> String {
+        let mut statement =
+            store.connection().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a plan");
+        let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
+        let rows = statement
+            .query_map(rusqlite::params_from_iter(nothing), |row| row.get::<_, String>(3))
+            .expect("its rows");
+        rows.map(|row| row.expect("a row")).collect::<Vec<_>>().join("\n")
+    };
+    for (sql, index) in [
+        (
+            "SELECT w.id FROM work AS w WHERE w.scope = ?1 AND w.status = 'ready' AND w.hold IS \
+             NULL AND w.marked_attempt IS NULL AND (w.pending_count > 0 OR w.next_trigger IS NOT \
+             NULL) ORDER BY w.since, w.id LIMIT ?2",
+            "work_claimable",
+        ),
+        ("SELECT count(*) FROM work WHERE status = 'running' AND scope = ?1", "work_running"),
+        (
+            "SELECT wait FROM timer WHERE disabled = 0 AND fire_at <= ?1 ORDER BY fire_at",
+            "timer_due",
+        ),
+        (
+            "SELECT n FROM attempt WHERE status = 'running' AND expires_at <= ?1 ORDER BY \
+             expires_at",
+            "attempt_lease",
+        ),
+        (
+            "SELECT event FROM input WHERE work = ?1 AND attempt = 0 ORDER BY event LIMIT 1",
+            "PRIMARY KEY (work=? AND attempt=?)",
+        ),
+        ("SELECT id FROM wait WHERE work = ?1 AND status = 'active'", "wait_active"),
+        ("SELECT min(event) FROM unrouted WHERE target = ?1", "unrouted_target"),
+        (
+            "SELECT min(u.event) FROM key AS k JOIN unrouted AS u ON u.key = k.id \
+             WHERE k.work = ?1",
+            "unrouted_key",
+        ),
+        ("SELECT id FROM work WHERE marked_attempt IS NOT NULL AND id > ?1", "work_marked"),
+    ] {
+        let plan = plans(sql);
+        assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+#[test]
+fn a_parameter_is_a_number_after_a_question_mark() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    let mut folders = vec![root];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a text");
+            files += 1;
+            // `$` and a digit: what the engines number differently. `$name` is macro syntax here.
+            let numbered =
+                text.as_bytes().windows(2).any(|two| two[0] == b'$' && two[1].is_ascii_digit());
+            assert!(!numbered, "{} has a `$` parameter", path.display());
+        }
+    }
+    assert!(files > 20, "only {files} files were read");
+}
+
+#[test]
+fn a_savepoint_undoes_what_came_after_it() {
+    let store = Store::open_in_memory().expect("a database");
+    let mut session = store.session();
+    session.begin().expect("a transaction");
+    session.savepoint().expect("a point");
+    crate::store::names::intern(&mut session, "outer").expect("a name");
+    session.savepoint().expect("a point");
+    crate::store::names::intern(&mut session, "inner").expect("a name");
+    session.rollback_to().expect("back");
+    session.release().expect("released");
+    let mut has = |text| crate::store::names::find(&mut session, text).expect("a read").is_some();
+    assert!(has("outer") && !has("inner"));
+    session.rollback_to().expect("back");
+    session.release().expect("released");
+    let found = crate::store::names::find(&mut session, "outer").expect("a read");
+    assert_eq!(found, None);
+}
+
+#[test]
+fn damage_is_named_and_not_a_panic() {
+    let store = Store::open_in_memory().expect("a database");
+    crate::law::testing::populate(&store);
+    store
+        .connection()
+        .execute_batch("PRAGMA ignore_check_constraints = ON; UPDATE work SET status = 'zzz'")
+        .expect("damage");
+    let mut session = store.session();
+    let error = crate::store::works::get(&mut session, WorkId(1)).expect_err("damage");
+    let StoreError::Corrupt { what } = &error else { panic!("{error}") };
+    assert!(what.contains("work.status") && what.contains("zzz"), "{what}");
+    let error = query_one(&mut session, "SELECT 'text'", &[], |row| row.int(0));
+    assert!(matches!(error, Err(StoreError::Corrupt { .. })));
+    // The report itself survives what it reports on.
+    assert!(doctor::examine(&mut session).is_ok_and(|findings| !findings.is_empty()));
+}
+
+#[test]
+fn without_the_guarantee_statements_are_planned_again() {
+    let store = Store::open_in_memory().expect("a database");
+    let qpsg = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
+    store.connection().set_db_config(qpsg, false).expect("a setting");
+    assert!(steady(&store, 200).reprepared() > 0);
+}
+
+#[test]
+fn no_statement_of_a_life_builds_a_table_first() {
+    let store = Store::open_in_memory().expect("a database");
+    let session = steady(&store, 2);
+    let mut builders = Vec::new();
+    for held in session.held.values() {
+        let sql = held.expanded_sql().expect("its text");
+        let mut plan = store.connection().prepare(&format!("EXPLAIN {sql}")).expect("a program");
+        let mut steps = plan.query_map([], |row| row.get::<_, String>(1)).expect("its steps");
+        let builds = |step: rusqlite::Result<String>| {
+            let step = step.expect("a step");
+            step == "OpenEphemeral" || step == "OpenAutoindex" || step == "SorterOpen"
+        };
+        if steps.any(builds) {
+            builders.push(sql);
+        }
+    }
+    // A claim moves its batch within the primary key, which takes a list of what to move.
+    let expected = |sql: &String| sql.starts_with("UPDATE input SET");
+    assert!(builders.iter().all(expected), "{builders:#?}");
+}

@@ -1,0 +1,78 @@
+//! Statuses as the words that columns hold. An unknown word is damage, never a default.
+
+use crate::domain::{AttemptStatus, Hold, MarkKind, Phase, StartReason, WaitStatus, WorkStatus};
+
+use super::engine::{Row, StoreError};
+
+/// A value that a column holds as one of a few words.
+pub trait Word: Sized + Copy + 'static {
+    /// Every value with its word.
+    const WORDS: &'static [(Self, &'static str)];
+
+    /// The word of this value.
+    fn word(self) -> &'static str;
+}
+
+/// Reads a word that may be absent; `place` names table and column.
+///
+/// # Errors
+/// The column holds something else.
+pub fn opt_word<T: Word>(
+    row: &dyn Row,
+    column: usize,
+    place: &'static str,
+) -> Result<Option<T>, StoreError> {
+    let Some(text) = row.opt_text(column)? else { return Ok(None) };
+    match T::WORDS.iter().find(|(_, word)| *word == text) {
+        Some((value, _)) => Ok(Some(*value)),
+        None => Err(StoreError::corrupt(format!(
+            "{place} holds the unknown word {text:?} (row {:?})",
+            row.opt_int(0).ok().flatten()
+        ))),
+    }
+}
+
+/// Reads a word; `place` names table and column.
+///
+/// # Errors
+/// The column holds something else.
+pub fn word<T: Word>(row: &dyn Row, column: usize, place: &'static str) -> Result<T, StoreError> {
+    opt_word(row, column, place)?
+        .ok_or_else(|| StoreError::corrupt(format!("{place} holds NULL where a word is stored")))
+}
+
+macro_rules! words {
+    ($($type:ident { $($variant:ident = $word:literal),* $(,)? })*) => {$(
+        impl Word for $type {
+            const WORDS: &'static [(Self, &'static str)] = &[$((Self::$variant, $word)),*];
+
+            fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),*
+                }
+            }
+        }
+    )*};
+}
+
+words! {
+    WorkStatus {
+        Ready = "ready", Running = "running", Waiting = "waiting",
+        Completed = "completed", Failed = "failed", Cancelled = "cancelled",
+    }
+    AttemptStatus {
+        Running = "running", Parked = "parked", Completed = "completed",
+        Waiting = "waiting", Failed = "failed", Cancelled = "cancelled",
+    }
+    Phase {
+        NeverHanded = "never_handed", Handed = "handed",
+        Pinned = "pinned", Recovering = "recovering",
+    }
+    StartReason { Start = "start", Next = "next", Resume = "resume" }
+    WaitStatus { Active = "active", Woken = "woken", Cancelled = "cancelled" }
+    Hold { Exhausted = "exhausted", CausalLimit = "causal_limit" }
+    MarkKind {
+        Queued = "queued", Woke = "woke", Unmatched = "unmatched",
+        Terminal = "terminal", Continuation = "continuation",
+    }
+}

@@ -1,0 +1,162 @@
+//! The daemon as a process: what it prints, what it refuses, and how it goes.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const ABIDE: &str = env!("CARGO_BIN_EXE_abide");
+
+/// A wall clock only shows that something has stalled.
+const STALL: Duration = Duration::from_secs(60);
+
+const CONFIGURATION: &str = r#"
+[listen]
+hooks = "127.0.0.1:0"
+
+[principal.ops]
+token = { file = "state/ops.token" }
+may = ["view", "work"]
+
+[[ingress]]
+name = "plain"
+kind = "http"
+scope = "main"
+unsigned = true
+
+[[scope.main.route]]
+name = "all"
+on = ["*"]
+key = 'string(event.data.n)'
+do = "work"
+kind = "k"
+
+[scope.main.kind.k]
+binding = "b"
+
+[scope.main.binding.b]
+executor = "shell"
+command = ["/bin/true"]
+isolation = "none"
+"#;
+
+/// A daemon, killed when the test ends however it ends.
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(folder: &Path) -> Self {
+        let child = Command::new(ABIDE)
+            .args(["serve", "-c"])
+            .arg(folder.join("abide.toml"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(fs::File::create(folder.join("log")).expect("a file"))
+            .spawn()
+            .expect("it starts");
+        Self(child)
+    }
+
+    /// What it prints, up to `ready`.
+    fn announced(&mut self) -> Vec<String> {
+        let out = BufReader::new(self.0.stdout.take().expect("it is piped"));
+        let mut lines = Vec::new();
+        for line in out.lines() {
+            lines.push(line.expect("it is text"));
+            if lines.last().is_some_and(|line| line == "ready") {
+                break;
+            }
+        }
+        lines
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw).expect("a process");
+        kill_process(pid, signal).expect("it is ours");
+    }
+
+    fn ends(&mut self) -> Option<i32> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().expect("it is ours") {
+                return status.code();
+            }
+            assert!(begun.elapsed() < STALL, "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("abide.toml"), CONFIGURATION).expect("it is written");
+    folder
+}
+
+/// OURS-22
+#[test]
+fn a_second_daemon_on_one_database_refuses_and_names_the_first() {
+    let folder = folder();
+    let mut first = Daemon::start(folder.path());
+    let doors = first.announced();
+    let names: Vec<&str> = doors.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["hooks", "operator", "tool", "ready"]);
+    assert!(doors[0].starts_with("hooks 127.0.0.1:") && !doors[0].ends_with(":0"), "{doors:?}");
+
+    let second = Command::new(ABIDE)
+        .args(["serve", "-c"])
+        .arg(folder.path().join("abide.toml"))
+        .output()
+        .expect("it runs");
+    assert_eq!(second.status.code(), Some(1));
+    assert_eq!(second.stdout, b"");
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(said.contains(&format!("process {}", first.0.id())), "{said}");
+    assert!(folder.path().join("state/operator.sock").exists(), "the first one's door is there");
+}
+
+/// OURS-19
+#[test]
+fn it_answers_a_hangup_with_a_word_and_a_termination_by_going() {
+    let folder = folder();
+    let mut daemon = Daemon::start(folder.path());
+    daemon.announced();
+    daemon.signal(Signal::HUP);
+    let begun = Instant::now();
+    let log = || fs::read_to_string(folder.path().join("log")).expect("it is text");
+    while !log().contains("SIGHUP") {
+        assert!(begun.elapsed() < STALL, "{}", log());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for signal in [Signal::TERM, Signal::INT] {
+        daemon.signal(signal);
+        assert_eq!(daemon.ends(), Some(0), "{}", log());
+        daemon = Daemon::start(folder.path());
+        daemon.announced();
+    }
+}
+
+#[test]
+fn a_configuration_that_is_not_valid_starts_nothing_and_says_why() {
+    let folder = folder();
+    let file = folder.path().join("abide.toml");
+    fs::write(&file, CONFIGURATION.replace("binding = \"b\"", "binding = \"c\"")).expect("written");
+    let mut daemon = Daemon::start(folder.path());
+    assert_eq!(daemon.ends(), Some(1));
+    let mut said = String::new();
+    fs::File::open(folder.path().join("log"))
+        .expect("a file")
+        .read_to_string(&mut said)
+        .expect("text");
+    assert!(said.contains("abide.toml:") && said.contains("next:"), "{said}");
+    assert!(!folder.path().join("state").exists());
+}
