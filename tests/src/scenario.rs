@@ -1,0 +1,320 @@
+//! Scenarios: actions with expected outcomes, the same for every subject.
+//!
+//! A shared scenario carries the exact id of the specification; its parts are scenarios named by sentences that are
+//! true when they pass. Every part runs on the model, on the runtime in memory, and on the runtime reopened after each
+//! step, and must fail on the runtimes that are broken where it looks.
+
+use abide_model::action::{Action, Authority, Commit, Env, Mark, NamedAction, Verdict};
+use abide_model::outcome::Outcome;
+use abide_model::view::{View, WorkView};
+use abide_model::worlds::{World, named};
+use abide_refinement::subject::Subject;
+
+/// A scenario of the specification, by its exact id.
+pub struct Shared {
+    /// The id, which may contain `/`.
+    pub id: &'static str,
+    /// Rules whose meaning it shows.
+    pub rules: &'static [&'static str],
+    /// Its parts.
+    pub parts: fn() -> Vec<Scenario>,
+}
+
+/// One sentence, shown by actions.
+pub struct Scenario {
+    /// True when it passes.
+    pub name: &'static str,
+    /// Whose universe it speaks of.
+    pub world: &'static World,
+    steps: Vec<Step>,
+}
+
+enum Step {
+    Act { action: NamedAction, wanted: Wanted },
+    See { what: &'static str, holds: Box<dyn Fn(&Seen) -> bool> },
+}
+
+/// What an action must answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// It becomes true.
+    Accepted,
+    /// It was so already.
+    Duplicate,
+    /// What was read has moved.
+    Conflict,
+    /// Deferred or refused with this code.
+    Code(&'static str),
+    /// Nothing: the surroundings acted.
+    Nothing,
+}
+
+/// A view with questions a scenario asks of it.
+pub struct Seen(pub View);
+
+impl Seen {
+    /// A Work by name.
+    #[must_use]
+    pub fn work(&self, name: &str) -> Option<&WorkView> {
+        self.0.works.iter().find(|work| work.work == name)
+    }
+
+    /// The status of a Work, as its code; `absent` if there is none.
+    #[must_use]
+    pub fn status(&self, work: &str) -> String {
+        self.work(work).map_or_else(|| "absent".to_owned(), |work| code(&work.status))
+    }
+
+    /// The mark of an event, as its code; `absent` if it is not accepted.
+    #[must_use]
+    pub fn mark(&self, event: &str) -> String {
+        let found = self.0.events.iter().find(|seen| seen.event == event);
+        found.map_or_else(|| "absent".to_owned(), |seen| code(&seen.mark))
+    }
+
+    /// The winner of the last wait of a Work.
+    #[must_use]
+    pub fn winner(&self, work: &str) -> Option<String> {
+        self.work(work)?.wait.as_ref()?.winner.clone()
+    }
+
+    /// Pending input of a Work, in order.
+    #[must_use]
+    pub fn pending(&self, work: &str) -> Vec<String> {
+        self.work(work).map(|work| work.pending.clone()).unwrap_or_default()
+    }
+
+    /// What the last segment of a Work was handed, in order.
+    #[must_use]
+    pub fn batch(&self, work: &str) -> Vec<String> {
+        let attempt = self.work(work).and_then(|work| work.attempt.as_ref());
+        attempt.map(|attempt| attempt.batch.clone()).unwrap_or_default()
+    }
+
+    /// The number of the last attempt of a Work; 0 if there is none.
+    #[must_use]
+    pub fn attempt(&self, work: &str) -> u8 {
+        self.work(work).and_then(|work| work.attempt.as_ref()).map_or(0, |attempt| attempt.number)
+    }
+
+    /// The status of the last attempt of a Work, as its code.
+    #[must_use]
+    pub fn attempt_status(&self, work: &str) -> String {
+        let attempt = self.work(work).and_then(|work| work.attempt.as_ref());
+        attempt.map_or_else(|| "absent".to_owned(), |attempt| code(&attempt.status))
+    }
+
+    /// The status of the last wait of a Work, as its code.
+    #[must_use]
+    pub fn wait_status(&self, work: &str) -> String {
+        let wait = self.work(work).and_then(|work| work.wait.as_ref());
+        wait.map_or_else(|| "absent".to_owned(), |wait| code(&wait.status))
+    }
+}
+
+/// The serialized name of a status.
+fn code(status: &impl serde::Serialize) -> String {
+    match serde_json::to_value(status) {
+        Ok(serde_json::Value::String(code)) => code,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+impl Scenario {
+    /// A scenario in a world of the model.
+    ///
+    /// # Panics
+    /// If there is no such world.
+    #[must_use]
+    pub fn in_world(world: &str, name: &'static str) -> Self {
+        let world = named(world).unwrap_or_else(|| panic!("there is no world `{world}`"));
+        Self { name, world, steps: Vec::new() }
+    }
+
+    /// One action and its outcome.
+    #[must_use]
+    pub fn step(mut self, action: NamedAction, wanted: Wanted) -> Self {
+        self.steps.push(Step::Act { action, wanted });
+        self
+    }
+
+    /// Actions that are all accepted.
+    #[must_use]
+    pub fn given(mut self, actions: impl IntoIterator<Item = NamedAction>) -> Self {
+        for action in actions {
+            let wanted = match action {
+                Action::Commit(_) => Wanted::Accepted,
+                Action::World(_) => Wanted::Nothing,
+            };
+            self.steps.push(Step::Act { action, wanted });
+        }
+        self
+    }
+
+    /// What must be seen here, said in words for the report.
+    #[must_use]
+    pub fn sees(mut self, what: &'static str, holds: impl Fn(&Seen) -> bool + 'static) -> Self {
+        self.steps.push(Step::See { what, holds: Box::new(holds) });
+        self
+    }
+
+    /// Runs on a subject that nothing was done to yet.
+    ///
+    /// # Errors
+    /// The first step that went otherwise, with all steps before it.
+    pub fn run(&self, subject: &mut dyn Subject) -> Result<(), String> {
+        for at in 0..self.steps.len() {
+            self.take(subject, at).map_err(|why| self.report(&subject.name(), at, &why))?;
+        }
+        Ok(())
+    }
+
+    fn take(&self, subject: &mut dyn Subject, at: usize) -> Result<(), String> {
+        match &self.steps[at] {
+            Step::Act { action, wanted } => {
+                let found = self.world.find_action(action.clone());
+                let action = found.map_err(|unknown| unknown.to_string())?;
+                let got = perform(subject, action)?;
+                (got == *wanted).then_some(()).ok_or(format!("wanted {wanted:?}, got {got:?}"))
+            }
+            Step::See { what, holds } => {
+                let seen = Seen(subject.observe().map_err(|error| error.to_string())?);
+                let shown = serde_json::to_string_pretty(&seen.0).unwrap_or_default();
+                holds(&seen).then_some(()).ok_or(format!("not so: {what}\n{shown}"))
+            }
+        }
+    }
+
+    fn report(&self, subject: &str, at: usize, why: &str) -> String {
+        let steps: Vec<String> = self.steps[..=at].iter().map(Step::line).collect();
+        format!("{} on {subject}\n  {}\n{why}", self.name, steps.join("\n  "))
+    }
+}
+
+impl Step {
+    fn line(&self) -> String {
+        match self {
+            Self::Act { action, wanted } => {
+                format!("{} → {wanted:?}", serde_json::to_string(action).unwrap_or_default())
+            }
+            Self::See { what, .. } => format!("see: {what}"),
+        }
+    }
+}
+
+fn perform(subject: &mut dyn Subject, action: Action) -> Result<Wanted, String> {
+    match action {
+        Action::Commit(commit) => {
+            let outcome = subject.perform(commit).map_err(|error| error.to_string())?;
+            Ok(match outcome {
+                Outcome::Accepted(_) => Wanted::Accepted,
+                Outcome::Duplicate(_) => Wanted::Duplicate,
+                Outcome::Conflict => Wanted::Conflict,
+                Outcome::Deferred(reason) => Wanted::Code(reason.code()),
+                Outcome::Refused(reason) => Wanted::Code(reason.code()),
+            })
+        }
+        Action::World(env) => {
+            subject.surroundings(env).map_err(|error| error.to_string())?;
+            Ok(Wanted::Nothing)
+        }
+    }
+}
+
+macro_rules! about_event {
+    ($($(#[$doc:meta])* $name:ident = $action:expr;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(name: &str) -> NamedAction {
+            let make: fn(String) -> NamedAction = $action;
+            make(name.to_owned())
+        }
+    )*};
+}
+
+about_event! {
+    /// A delivery is offered.
+    accept = |delivery| Action::Commit(Commit::Accept { delivery });
+    /// A handler reads an event.
+    evaluate = |event| Action::World(Env::Evaluate { event });
+    /// What a handler proposed is committed.
+    commit_route = |event| Action::Commit(Commit::CommitRoute { event });
+    /// An attempt is started or resumed.
+    claim = |work| Action::Commit(Commit::Claim { work });
+    /// A recoverer takes over.
+    claim_recovery = |work| Action::Commit(Commit::ClaimRecovery { work });
+    /// A Work is cancelled.
+    cancel = |work| Action::Commit(Commit::Cancel { work });
+    /// A wait is woken by what is accepted.
+    wake = |wait| Action::Commit(Commit::Wake { wait });
+    /// A due timeout is accepted and wakes.
+    fire_timer = |wait| Action::Commit(Commit::FireTimer { wait });
+    /// A due timeout is accepted alone.
+    accept_timeout = |wait| Action::Commit(Commit::AcceptTimeout { wait });
+    /// The process of the marked segment ends.
+    process_exits = |work| Action::World(Env::ProcessExits { work });
+    /// The exit of the last segment is recorded.
+    vacate = |work| Action::Commit(Commit::Vacate { work, segment: Authority::Current });
+    /// The holder withdraws the never-handed record.
+    hand_over = |work| Action::Commit(Commit::ClearNeverHanded { work, by: Authority::Current });
+    /// The holder pins.
+    pin = |work| Action::Commit(Commit::Pin { work, by: Authority::Current });
+    /// The holder renews.
+    renew = |work| Action::Commit(Commit::Renew { work, by: Authority::Current });
+    /// The holder completes.
+    complete = |work| Action::Commit(Commit::Complete { work, by: Authority::Current });
+    /// The holder fails.
+    fail = |work| Action::Commit(Commit::Fail { work, by: Authority::Current });
+    /// A superseded holder completes.
+    stale_complete = |work| Action::Commit(Commit::Complete { work, by: Authority::Stale });
+    /// A superseded holder renews.
+    stale_renew = |work| Action::Commit(Commit::Renew { work, by: Authority::Stale });
+    /// The recoverer found the attempt's own process.
+    adopted = |work| {
+        let (by, verdict) = (Authority::Current, Verdict::Adopted);
+        Action::Commit(Commit::SettleRecovery { work, by, verdict })
+    };
+    /// The recoverer could not verify anything.
+    not_adoptable = |work| {
+        let (by, verdict) = (Authority::Current, Verdict::NotAdoptable);
+        Action::Commit(Commit::SettleRecovery { work, by, verdict })
+    };
+}
+
+/// The holder of a Work registers a wait.
+#[must_use]
+pub fn register(work: &str, wait: &str, after: Mark) -> NamedAction {
+    let (work, wait) = (work.to_owned(), wait.to_owned());
+    Action::Commit(Commit::RegisterWait { work, by: Authority::Current, wait, after })
+}
+
+/// Time moves to the next tick.
+#[must_use]
+pub fn tick() -> NamedAction {
+    Action::World(Env::Tick)
+}
+
+/// An event is evaluated and its route committed.
+#[must_use]
+pub fn route(event: &str) -> [NamedAction; 2] {
+    [evaluate(event), commit_route(event)]
+}
+
+/// A delivery is accepted and routed.
+#[must_use]
+pub fn deliver(delivery: &str) -> [NamedAction; 3] {
+    [accept(delivery), evaluate(delivery), commit_route(delivery)]
+}
+
+/// An attempt is claimed, handed over and pinned.
+#[must_use]
+pub fn start(work: &str) -> [NamedAction; 3] {
+    [claim(work), hand_over(work), pin(work)]
+}
+
+/// The process of a parked or ended segment exits and that is recorded.
+#[must_use]
+pub fn leave(work: &str) -> [NamedAction; 2] {
+    [process_exits(work), vacate(work)]
+}

@@ -1,0 +1,113 @@
+//! Every shared scenario, by its exact name, on every subject; and the subjects that must fail.
+
+use abide::store::Store;
+use abide_model::law::Law;
+use abide_model::state::State;
+use abide_model::worlds::{Visit, World, visit};
+use abide_refinement::broken::{Broken, Fault};
+use abide_refinement::reference::Reference;
+use abide_refinement::runtime::{InMemory, Reopened};
+use abide_tests::scenario::{Scenario, Shared};
+use abide_tests::scenarios::{self, named};
+
+macro_rules! shared {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            on_every_subject(stringify!($name));
+        }
+    )*
+
+        /// A scenario without a test of its name would pass unseen.
+        #[test]
+        fn every_shared_scenario_has_a_test_of_its_name() {
+            let tested = [$(stringify!($name),)*];
+            for shared in scenarios::ALL {
+                assert!(tested.contains(&shared.id), "{} is run by no test", shared.id);
+            }
+        }
+    };
+}
+
+shared! {
+    concurrent_correlations_and_attempts
+    independent_work_progress
+    unmatched_and_contradictory_target
+    wait_event_registration_orders
+    wait_timeout_acceptance_tie
+    wait_cancel_orders
+    wait_watermark_and_timeout_only
+    lease_loss_adoption_and_stale_result
+}
+
+fn on_every_subject(id: &str) {
+    let shared = named(id).unwrap_or_else(|| panic!("there is no shared scenario `{id}`"));
+    let mut failures = Vec::new();
+    for part in (shared.parts)() {
+        failures.extend(on_the_model(&part).err());
+        failures.extend(in_memory(&part, None).err());
+        failures.extend(reopened(&part).err());
+    }
+    assert!(failures.is_empty(), "{id}\n\n{}", failures.join("\n\n"));
+}
+
+struct OnTheModel<'a>(&'a Scenario);
+
+impl Visit for OnTheModel<'_> {
+    type Out = Result<(), String>;
+
+    fn visit<const W: usize, const E: usize, const T: usize>(
+        self,
+        world: &'static World,
+    ) -> Self::Out {
+        self.0.run(&mut Reference::new(Law::of(world), State::<W, E, T>::new()))
+    }
+}
+
+fn on_the_model(scenario: &Scenario) -> Result<(), String> {
+    visit(scenario.world, OnTheModel(scenario))
+}
+
+fn in_memory(scenario: &Scenario, fault: Option<Fault>) -> Result<(), String> {
+    let store = Store::open_in_memory().expect("a database in memory");
+    let runtime = InMemory::new(scenario.world, &store);
+    match fault {
+        None => scenario.run(&mut { runtime }),
+        Some(fault) => scenario.run(&mut Broken::new(runtime, fault)),
+    }
+}
+
+fn reopened(scenario: &Scenario) -> Result<(), String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("abide.db");
+    let mut runtime = Reopened::new(scenario.world, file).map_err(|error| error.to_string())?;
+    scenario.run(&mut runtime)
+}
+
+/// The parts of a scenario that a fault breaks, with what they report.
+fn broken_by(fault: Fault, shared: &Shared) -> Vec<String> {
+    (shared.parts)().iter().filter_map(|part| in_memory(part, Some(fault)).err()).collect()
+}
+
+#[test]
+fn control_driver_suppresses_wake() {
+    let shared = named("wait_event_registration_orders").expect("it is listed");
+    let reports = broken_by(Fault::WakeSuppressed, shared);
+    assert!(!reports.is_empty(), "a driver that suppresses wakes passed");
+    assert!(
+        reports.iter().any(|report| report.contains("wake-suppressed") && report.contains("wake")),
+        "the report names neither the driver nor the wake:\n{}",
+        reports.join("\n\n"),
+    );
+}
+
+#[test]
+fn control_driver_checks_no_authority() {
+    let shared = named("lease_loss_adoption_and_stale_result").expect("it is listed");
+    let reports = broken_by(Fault::AuthorityNotChecked, shared);
+    assert!(
+        reports.iter().any(|report| report.contains("stale_authority")),
+        "a driver that checks no authority passed, or its report does not say so:\n{}",
+        reports.join("\n\n"),
+    );
+}
