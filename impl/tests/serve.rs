@@ -121,7 +121,30 @@ fn a_second_daemon_on_one_database_refuses_and_names_the_first() {
     assert_eq!(second.stdout, b"");
     let said = String::from_utf8_lossy(&second.stderr);
     assert!(said.contains(&format!("process {}", first.0.id())), "{said}");
+    assert!(said.contains("database_held"), "{said}");
     assert!(folder.path().join("state/operator.sock").exists(), "the first one's door is there");
+}
+
+#[test]
+fn a_database_of_a_newer_schema_is_refused_and_left_as_it_is() {
+    let folder = folder();
+    let mut first = Daemon::start(folder.path());
+    first.announced();
+    drop(first);
+    let file = folder.path().join("state/abide.db");
+    let conn = rusqlite::Connection::open(&file).expect("it is ours");
+    conn.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA user_version = 9999;").expect("set");
+    drop(conn);
+    let before = fs::read(&file).expect("it reads");
+    let refused = Command::new(ABIDE)
+        .args(["serve", "-c"])
+        .arg(folder.path().join("abide.toml"))
+        .output()
+        .expect("it runs");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("newer_schema") && said.contains("9999"), "{said}");
+    assert!(fs::read(&file).expect("it reads") == before, "the file was changed");
 }
 
 /// OURS-19

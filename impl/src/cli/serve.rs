@@ -50,7 +50,9 @@ pub(super) fn run(args: &Args) -> Ran {
         .map_err(|error| Failure::refused(format!("cannot start: {error}")))?;
     let served = runtime.block_on(serve::serve(config, &mut io::stdout()));
     runtime.shutdown_timeout(LINGER);
-    served.map(|()| Code::Done).map_err(|error| Failure::refused(error.to_string()))
+    served
+        .map(|()| Code::Done)
+        .map_err(|error| Failure::refused(format!("{}: {error}", error.code())))
 }
 
 /// Logs to standard error, where standard output is for the doors.

@@ -61,6 +61,24 @@ pub enum ServeError {
     Program(io::Error),
 }
 
+impl ServeError {
+    /// The name under which a program tells one failure from another.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::State { .. } => "state_folder",
+            Self::Lock(LockError::Held { .. }) => "database_held",
+            Self::Lock(LockError::Io { .. }) => "lock_file",
+            Self::Store(error) | Self::Write(WriteError::Store(error)) => error.code(),
+            Self::Write(WriteError::Closed) => "closed",
+            Self::Token(_) => "principal_token",
+            Self::Door { .. } => "door",
+            Self::Signals(_) => "signals",
+            Self::Program(_) => "program",
+        }
+    }
+}
+
 /// A daemon whose doors are bound and whose loops are not running yet.
 #[derive(Debug)]
 pub(super) struct Started {

@@ -321,6 +321,21 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The name under which a program tells one failure from another.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Corrupt { .. } => "corrupt",
+            Self::NewerSchema { .. } => "newer_schema",
+            Self::Foreign { .. } => "foreign_database",
+            Self::Busy { .. } => "busy",
+            Self::Full { .. } => "full",
+            Self::Io { .. } => "io",
+            Self::Constraint { .. } => "constraint",
+            Self::Engine { .. } => "engine",
+        }
+    }
+
     /// Damage, with what was found and where.
     #[must_use]
     pub fn corrupt(what: impl Into<Cow<'static, str>>) -> Self {

@@ -1,6 +1,6 @@
 //! Brings a file to the schema this binary knows, one numbered step at a time, or refuses it.
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::engine::StoreError;
 use super::sqlite::failure;
@@ -10,6 +10,11 @@ const STEPS: &[&str] = &[include_str!("schema/0001.sql")];
 
 /// Marks a file as ours: "abid" in ASCII.
 const APPLICATION_ID: i64 = 0x6162_6964;
+
+/// Refuses a file that is not ours or too new, before a setting of ours has touched it.
+pub(super) fn recognise(conn: &Connection, path: &str) -> Result<(), StoreError> {
+    taken(conn, path).map(drop)
+}
 
 /// Takes the steps a file has not taken yet, all of them or none.
 pub(super) fn migrate(conn: &mut Connection, path: &str) -> Result<(), StoreError> {
@@ -38,8 +43,12 @@ pub(super) fn check(conn: &Connection, path: &str) -> Result<(), StoreError> {
 
 fn taken(conn: &Connection, path: &str) -> Result<usize, StoreError> {
     let pragma = |name: &str| {
-        conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-            .map_err(|e| failure(&e, name))
+        conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(|e| {
+            match e.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase) => StoreError::Foreign { path: path.to_owned() },
+                Some(_) | None => failure(&e, name),
+            }
+        })
     };
     let found = pragma("user_version")?;
     let known = known();

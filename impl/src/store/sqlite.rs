@@ -53,14 +53,18 @@ impl Store {
     pub fn open_reader(path: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags).map_err(|e| failure(&e, "open"))?;
-        configure(&conn, &path.display().to_string())?;
-        conn.pragma_update(None, "query_only", true).map_err(|e| failure(&e, "query_only"))?;
+        conn.busy_timeout(BUSY).map_err(|e| failure(&e, "busy_timeout"))?;
         migrate::check(&conn, &path.display().to_string())?;
+        configure(&conn)?;
+        conn.pragma_update(None, "query_only", true).map_err(|e| failure(&e, "query_only"))?;
         Ok(Self { conn })
     }
 
     fn prepare(mut conn: Connection, path: &str) -> Result<Self, StoreError> {
-        configure(&conn, path)?;
+        // Even the journal mode is written to the file.
+        conn.busy_timeout(BUSY).map_err(|e| failure(&e, "busy_timeout"))?;
+        migrate::recognise(&conn, path)?;
+        configure(&conn)?;
         migrate::migrate(&mut conn, path)?;
         Ok(Self { conn })
     }
@@ -99,12 +103,9 @@ impl Store {
     }
 }
 
-fn configure(conn: &Connection, path: &str) -> Result<(), StoreError> {
+fn configure(conn: &Connection) -> Result<(), StoreError> {
     let set = |name: &str, value: &str| {
-        conn.pragma_update(None, name, value).map_err(|e| match e.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => StoreError::Foreign { path: path.to_owned() },
-            Some(_) | None => failure(&e, name),
-        })
+        conn.pragma_update(None, name, value).map_err(|e| failure(&e, name))
     };
     conn.busy_timeout(BUSY).map_err(|e| failure(&e, "busy_timeout"))?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
