@@ -193,7 +193,7 @@ impl From<Deferral> for Outcome {
 
 /// An answer of the law. It may commit: only the machine's failures roll back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "outcome", content = "detail")]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The command is now true.
     Accepted(Receipt),
@@ -209,7 +209,7 @@ pub enum Outcome {
 
 /// What a command made true.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "receipt")]
+#[serde(rename_all = "snake_case")]
 pub enum Receipt {
     /// The Event is kept under this sequence.
     Event {

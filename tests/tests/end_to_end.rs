@@ -11,6 +11,7 @@ use std::time::Instant;
 use abide_tests::corpus::{self, Payload};
 use abide_tests::daemon::{Daemon, STALL, abide, binary};
 use abide_tests::http::Connection;
+use abide_tests::specs::trace::{TraceHeader, TraceStep};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -312,13 +313,14 @@ fn account(folder: &Path, daemon: &Daemon, deliveries: &[Delivery], copies: i64)
 
     let woken = woken_once(&waits, &works, copies);
 
+    let rows = journal_reads_as_a_trace(folder);
     let starts = log(folder).iter().filter(|line| line["what"] == "start").count();
     let doctor = abide(folder, &["doctor", "-c", "abide.toml"]).expect("doctor runs");
     assert!(doctor.status.success(), "doctor: {}", String::from_utf8_lossy(&doctor.stdout));
     say(&format!(
         "{} events kept, {done} works completed and {open} waiting, {handled} inputs, \
          {late} after the end, {unmatched} unmatched, {woken} waits woken once, {starts} processes \
-         started; doctor clean",
+         started, {rows} journal rows; doctor clean",
         outside.len(),
     ));
 }
@@ -340,6 +342,22 @@ fn woken_once(waits: &[Value], works: &[Value], copies: i64) -> usize {
         "one wake a closing waited for"
     );
     woken.len()
+}
+
+/// The production journal is in the one format of traces, row by row.
+fn journal_reads_as_a_trace(folder: &Path) -> usize {
+    let exported = abide(folder, &["journal", "export", "-c", "abide.toml"]).expect("it runs");
+    assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+    let text = String::from_utf8(exported.stdout).expect("JSON is UTF-8");
+    let mut lines = text.lines();
+    let header = lines.next().map(serde_json::from_str::<TraceHeader>);
+    assert!(matches!(header, Some(Ok(_))), "{header:?}");
+    lines
+        .map(|line| match serde_json::from_str::<TraceStep>(line) {
+            Ok(_) => {}
+            Err(error) => panic!("{error}: {line}"),
+        })
+        .count()
 }
 
 /// What the processes themselves say they were handed: every input once, and in acceptance order.

@@ -40,7 +40,7 @@ enum Verb {
 #[command(after_help = "\
 Examples:
   abide journal export > journal.ndjson
-  abide journal export --since 1200 | jq -c 'select(.outcome.outcome == \"refused\")'
+  abide journal export --since 1200 | jq -c 'select(.outcome.refused)'
 
 The first line says which database it is of. It needs no running daemon, and changes nothing.")]
 struct Export {
@@ -139,15 +139,14 @@ fn step(row: &JournalRow, tx: &mut dyn Tx, names: &mut Names) -> Result<Step, St
 /// The answer, in the form of [`crate::command::Outcome`].
 fn outcome(row: &JournalRow, tx: &mut dyn Tx, names: &mut Names) -> Result<Value, StoreError> {
     let mut detail = parse(&row.facts)?;
-    if let Value::Object(facts) = &mut detail {
+    if detail.is_null() {
+        return Ok(json!(row.outcome));
+    }
+    let receipts = detail.as_object_mut().into_iter().flat_map(Map::values_mut);
+    for facts in receipts.filter_map(Value::as_object_mut) {
         names.name(facts, tx)?;
     }
-    let mut outcome = Map::new();
-    outcome.insert("outcome".to_owned(), json!(row.outcome));
-    if !detail.is_null() {
-        outcome.insert("detail".to_owned(), detail);
-    }
-    Ok(outcome.into())
+    Ok(json!({ row.outcome.as_str(): detail }))
 }
 
 fn parse(text: &str) -> Result<Value, StoreError> {

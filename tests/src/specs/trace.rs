@@ -49,10 +49,26 @@ pub struct TraceStep {
     pub args: Map<String, Value>,
     /// The answer; left out for an environment action, which is not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Value>,
+    pub outcome: Option<TraceOutcome>,
     /// What is observed after it, where it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Value>,
+}
+
+/// What an action was answered, by the model and by the runtime in the same form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceOutcome {
+    /// It is true now; the receipt says what.
+    Accepted(Value),
+    /// It was so already; the receipt says what.
+    Duplicate(Value),
+    /// Not now; the code of the deferral.
+    Deferred(String),
+    /// What was read has moved.
+    Conflict,
+    /// The code of the refusal.
+    Refused(String),
 }
 
 /// What keeps the traces among `files` from being read; a trace is an `.ndjson` file of `specs/`.

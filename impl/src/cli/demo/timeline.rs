@@ -64,11 +64,13 @@ fn label(work: &str, labels: &[Label]) -> String {
 
 /// What a row says. Steps of the machinery between a claim and its process are left out.
 fn sentence(row: &Value, labels: &[Label]) -> Option<String> {
-    let (args, detail) = (&row["args"], &row["outcome"]["detail"]);
-    let outcome = row["outcome"]["outcome"].as_str()?;
+    let args = &row["args"];
+    let (outcome, detail) = row["outcome"].as_object()?.iter().next()?;
+    // A receipt names its kind around its facts; a refusal is its code.
+    let detail = detail.as_object().and_then(|receipt| receipt.values().next()).unwrap_or(detail);
     let work = detail["work"].as_str().or(args["work"].as_str()).map(|id| label(id, labels));
     let work = work.unwrap_or_default();
-    let said = match (row["action"].as_str()?, outcome) {
+    let said = match (row["action"].as_str()?, outcome.as_str()) {
         ("accept", "accepted") => format!("event {}: {}", detail["seq"], text(&args["type"])),
         ("accept", "duplicate") => format!("event {} again: nothing changes", detail["seq"]),
         ("commit_route", "accepted") => routed(detail, &work),
@@ -128,13 +130,13 @@ mod tests {
     fn row(at: i64, actor: &str, action: &str, work: &str, outcome: &str, detail: &Value) -> Value {
         let args = json!({ "at": at, "actor": actor, "type": "pull_request.opened", "work": work });
         json!({
-            "action": action, "args": args, "outcome": { "outcome": outcome, "detail": detail },
+            "action": action, "args": args, "outcome": { outcome: { "receipt": detail } },
         })
     }
 
     #[test]
     fn a_journal_is_told_in_plain_words() {
-        let event = json!({ "receipt": "event", "seq": 1 });
+        let event = json!({ "seq": 1 });
         let queued = json!({ "event": 1, "mark": "queued", "work": "work_1" });
         let claimed = json!({ "work": "work_1", "attempt": 1, "epoch": 1, "reason": "start" });
         let pinned = json!({ "work": "work_1", "attempt": 1 });

@@ -39,7 +39,7 @@ fn a_row_names_who_acted_and_the_lease_it_saw() {
     let row = rows(&mut bench).pop().expect("a row");
     assert_eq!(row.actor, "attempt:1/1@1");
     assert_eq!(row.args, r#"{"expires_at":11000,"work":1,"attempt":1,"epoch":1}"#);
-    assert_eq!(row.facts, r#"{"receipt":"ended","work":1,"attempt":1,"status":"completed"}"#);
+    assert_eq!(row.facts, r#"{"ended":{"work":1,"attempt":1,"status":"completed"}}"#);
     assert!(row.digest.is_some());
 }
 
