@@ -101,12 +101,7 @@ fn print(found: &[Found]) {
     let mut table = table(&["world", "states", "transitions", "depth", "result"]);
     for Found { world, counts, explorers_agree, violation } in found {
         let result = match (violation, explorers_agree) {
-            (Some(told), _) => format!(
-                "broken in {} steps: {}\n{}",
-                told.steps,
-                told.property,
-                told.trace.display()
-            ),
+            (Some(told), _) => format!("broken in {} steps: {}", told.steps, told.property),
             (None, Some(true) | None) => "holds; both explorers agree".into(),
             (None, Some(false)) => "the two explorers disagree".into(),
         };
@@ -120,6 +115,10 @@ fn print(found: &[Found]) {
         ]);
     }
     say(table);
+    // A path may be of any length, so it stands outside the table.
+    for told in found.iter().filter_map(|one| one.violation.as_ref()) {
+        say(format!("counterexample: {}", told.trace.display()));
+    }
     let states: usize = found.iter().map(|one| one.counts.states).sum();
     let transitions: usize = found.iter().map(|one| one.counts.transitions).sum();
     say(format!("total: {states} states and {transitions} transitions in {} worlds", found.len()));
