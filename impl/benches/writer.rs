@@ -143,6 +143,7 @@ fn event(nth: usize) -> NewEvent {
         target: None,
         limits: CausalLimits { max_depth: 32 },
         payload: None,
+        suspect_within: None,
     }
 }
 
@@ -201,7 +202,7 @@ fn live(session: &mut Session<'_>, nth: usize) {
         |command: Command| law::apply(session, now, &BENCH, &command).expect("the law answers");
     apply(Command::ClearNeverHanded { by });
     apply(Command::Pin { by, metadata: String::new() });
-    apply(Command::Complete { by, status: None });
+    apply(Command::Complete { by, ending: abide::domain::Ending::Completed, status: None });
 }
 
 fn start(session: &mut Session<'_>, now: Millis, seq: Seq) -> Authority {
@@ -217,9 +218,10 @@ fn start(session: &mut Session<'_>, now: Millis, seq: Seq) -> Authority {
         generation: Generation(0),
         resumes: false,
         holds_until_pin: true,
+        active: None,
     };
     let (attempt_uid, lease) = (AttemptUid::new(), Length::seconds(30));
-    let claim = Command::Claim { work, attempt_uid, token, lease, pin, capacity: u32::MAX };
+    let claim = Command::Claim { work, attempt_uid, token, lease, pin, capacity: Vec::new() };
     let claimed = law::apply(session, now, &BENCH, &claim);
     let Ok(Outcome::Accepted(Receipt::Claimed { attempt, epoch, .. })) = claimed else {
         panic!("ready work is claimed: {claimed:?}")

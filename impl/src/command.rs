@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AttemptNo, AttemptUid, Authority, BindingPin, Deadline, Duration, Epoch, Key, MarkKind,
-    NewEvent, Proposal, Segment, Seq, StartReason, TokenHash, Verdict, WaitId, WaitUid, WorkId,
+    AttemptNo, AttemptUid, Authority, BindingPin, Deadline, Duration, Ending, Epoch, Generation,
+    Key, MarkKind, NewEvent, Proposal, ProposedWork, Request, ScopeLimit, Segment, Seq, Source,
+    StartReason, TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
 };
 
 /// One committed step.
@@ -26,6 +27,74 @@ pub enum Command {
         /// The evaluation's result.
         proposal: Proposal,
     },
+    /// Makes a validated configuration current. BIND-10 BIND-11
+    Reload {
+        /// The digest of its text.
+        digest: String,
+        /// Its text, with secrets named and not spelled out.
+        body: String,
+    },
+    /// Marks an unrouted Event so that it can never be input. OURS-07
+    Drop {
+        /// The Event.
+        event: Seq,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Accepts a routed Event once more, as a child of the original. OWN-11 OURS-08
+    Replay {
+        /// The original.
+        event: Seq,
+        /// The identity of the new Event.
+        request: Request,
+    },
+    /// Makes a successor of ended Work, which owns the next generation of its first key. TERM-03
+    /// OURS-11
+    Reopen {
+        /// The ended Work.
+        work: WorkId,
+        /// Its last attempt as the operator saw it; 0 for none. OURS-09
+        expect: Option<AttemptNo>,
+        /// The identity of the `core.work.created` Event.
+        request: Request,
+        /// The id of the successor; a repeated request keeps the first.
+        successor: WorkUid,
+    },
+    /// Creates Work that no Event asked for. BIND-03 BIND-04
+    CreateWork {
+        /// The identity of the `core.work.created` Event.
+        request: Request,
+        /// The scope it is created in.
+        scope: String,
+        /// Its id, kind and what the kind fixes for good.
+        create: ProposedWork,
+        /// The key it owns, if any.
+        key: Option<Key>,
+        /// The Work it is a child of, if any. TERM-06
+        parent: Option<WorkId>,
+        /// The caller may place a child in another scope than its parent's. BIND-04
+        authorised: bool,
+        /// What it is to work on, as JSON text: `data` of the `core.work.created` Event.
+        data: Option<String>,
+    },
+    /// Lets no attempt of the Work start until somebody releases it. OURS-06
+    Hold {
+        /// The Work.
+        work: WorkId,
+        /// Its last attempt as the operator saw it; 0 for none. OURS-09
+        expect: Option<AttemptNo>,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Lifts every hold of the Work. WAKE-24 OURS-06
+    Release {
+        /// The Work.
+        work: WorkId,
+        /// Its last attempt as the operator saw it; 0 for none. OURS-09
+        expect: Option<AttemptNo>,
+        /// The identity of the `core.work.released` Event.
+        request: Request,
+    },
     /// Starts or resumes the one attempt of ready Work and hands it all pending input. LEASE-10
     /// WAKE-25
     Claim {
@@ -37,10 +106,11 @@ pub enum Command {
         token: TokenHash,
         /// How long the lease lasts from now.
         lease: Duration,
-        /// What of its binding the attempt is pinned to.
+        /// What of its binding a new attempt is pinned to; a resumed one keeps its own. BIND-10
         pin: BindingPin,
-        /// Running attempts the Work's scope allows at once.
-        capacity: u32,
+        /// Running attempts allowed at once in the Work's scope and below, and in each scope above
+        /// and below that one. POLICY-06
+        capacity: Vec<ScopeLimit>,
     },
     /// Withdraws the record that no executor was handed this segment. ADOPT-06
     ClearNeverHanded {
@@ -61,10 +131,13 @@ pub enum Command {
         /// How long it lasts from now.
         lease: Duration,
     },
-    /// Ends the attempt with its work done. DONE-02 DONE-03
+    /// Ends the attempt with its work done, and publishes the status it declares. DONE-02 DONE-03
+    /// ALIAS-15
     Complete {
         /// The holder.
         by: Authority,
+        /// Whether the Work is done with it.
+        ending: Ending,
         /// What the executor says of its result, if anything; never interpreted.
         status: Option<String>,
     },
@@ -82,7 +155,8 @@ pub enum Command {
         by: Authority,
         /// The Wait's id at the edge.
         uid: WaitUid,
-        /// Keys of the Work; any of them will do. WAIT-05
+        /// Keys of the Work; any of them will do. An alias of `source` carries the first. WAIT-05
+        /// ALIAS-05
         keys: Vec<Key>,
         /// Types; empty means any. WAIT-03
         types: Vec<String>,
@@ -90,6 +164,10 @@ pub enum Command {
         after: Seq,
         /// When it gives up, if ever.
         deadline: Option<Deadline>,
+        /// An external resource whose Events are translated for this Work while it waits. ALIAS-03
+        source: Option<Source>,
+        /// Scopes beside the Work's own that the source may lie in. BIND-05
+        read_scopes: Vec<String>,
     },
     /// Wakes an active Wait with its lowest match. WAKE-02 WAKE-08
     Wake {
@@ -105,6 +183,19 @@ pub enum Command {
     AcceptTimeout {
         /// The Wait.
         wait: WaitId,
+    },
+    /// Accepts one alias of an Event that the wait's subscription selects, and moves its checkpoint.
+    /// ALIAS-05 ALIAS-07
+    Translate {
+        /// The Wait.
+        wait: WaitId,
+        /// The Event of the source.
+        event: Seq,
+    },
+    /// Cancels Work whose idle timer is due.
+    CloseIdle {
+        /// The Work.
+        work: WorkId,
     },
     /// Takes over a running attempt whose lease has ended. LEASE-08 ADOPT-01
     ClaimRecovery {
@@ -131,10 +222,14 @@ pub enum Command {
         /// The segment that exited.
         segment: Segment,
     },
-    /// Cancels Work for good. CANCEL-01
+    /// Cancels Work. CANCEL-01
     Cancel {
         /// The Work.
         work: WorkId,
+        /// Its last attempt as the operator saw it; 0 for none. OURS-09
+        expect: Option<AttemptNo>,
+        /// Said out loud, for standing Work is cancelled so or not at all. OURS-10
+        for_good: bool,
         /// Why, for people.
         reason: String,
     },
@@ -147,6 +242,13 @@ impl Command {
         match self {
             Self::Accept { .. } => "accept",
             Self::CommitRoute { .. } => "commit_route",
+            Self::Reload { .. } => "reload",
+            Self::Drop { .. } => "drop",
+            Self::Replay { .. } => "replay",
+            Self::Reopen { .. } => "reopen",
+            Self::CreateWork { .. } => "create_work",
+            Self::Hold { .. } => "hold",
+            Self::Release { .. } => "release",
             Self::Claim { .. } => "claim",
             Self::ClearNeverHanded { .. } => "clear_never_handed",
             Self::Pin { .. } => "pin",
@@ -157,6 +259,8 @@ impl Command {
             Self::Wake { .. } => "wake",
             Self::FireTimer { .. } => "fire_timer",
             Self::AcceptTimeout { .. } => "accept_timeout",
+            Self::Translate { .. } => "translate",
+            Self::CloseIdle { .. } => "close_idle",
             Self::ClaimRecovery { .. } => "claim_recovery",
             Self::SettleRecovery { .. } => "settle_recovery",
             Self::Vacate { .. } => "vacate",
@@ -211,7 +315,12 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Receipt {
-    /// The Event is kept under this sequence.
+    /// The configuration is current under this number.
+    Reloaded {
+        /// Its number.
+        generation: Generation,
+    },
+    /// The Event is kept under this sequence; of a request, the Event that the request became.
     Event {
         /// Its sequence.
         seq: Seq,
@@ -296,6 +405,11 @@ pub enum Receipt {
         /// The Work.
         work: WorkId,
     },
+    /// An operator holds the Work.
+    Held {
+        /// The Work.
+        work: WorkId,
+    },
     /// The Work is cancelled.
     Cancelled {
         /// The Work.
@@ -372,15 +486,42 @@ pub enum Refusal {
     /// No Wait has this id.
     #[error("there is no such wait")]
     UnknownWait,
+    /// What the operator looked at is not what it would act on. OURS-09
+    #[error("another attempt than the one you named is the work's last: look again")]
+    StaleTarget,
     /// Neither side is silently preferred. INGRESS-11 OWN-03
-    #[error("the work, or the owner of the key, is in another scope than this event's")]
+    #[error("the work, or the owner of the key, is in another scope than the one asked for")]
     WrongScope,
     /// A key beside a target must be that target's own. INGRESS-10
     #[error("the event names a work and a key that is not that work's: name one of them")]
     ContradictoryTarget,
+    /// Ownership never moves. OWN-07 OWN-02
+    #[error("a key that was to be attached belongs to another work")]
+    KeyOwned,
     /// Terminal Work never changes again. TERM-01
     #[error("the work has ended: nothing changes it any more")]
     Terminal,
+    /// Only ended Work has a successor. TERM-03
+    #[error("the work has not ended: send it an event instead")]
+    NotTerminal,
+    /// One Work succeeds another, and no second one. TERM-03
+    #[error("the work was reopened already: act on its successor")]
+    HasSuccessor,
+    /// Standing Work outlives its attempts. OURS-10 JOB-17
+    #[error("standing work is cancelled for good or not at all: say so")]
+    Standing,
+    /// A mark is written once. ROUTE-19
+    #[error("the event is routed already: only a replay starts something from it again")]
+    AlreadyRouted,
+    /// An Event that will be routed needs no replay. OWN-11
+    #[error("the event is not routed yet: it will be, and needs no replay")]
+    NotRouted,
+    /// Nothing to lift.
+    #[error("the work is not held")]
+    NotHeld,
+    /// Input came, or nothing ever set its idle timer.
+    #[error("the work is not idle after a handoff")]
+    NotIdle,
     /// One attempt at a time. POLICY-05
     #[error("an attempt of this work is running")]
     AttemptOpen,
@@ -403,11 +544,14 @@ pub enum Refusal {
     #[error("the attempt is not under recovery")]
     NotRecovering,
     /// Nothing could end it. OURS-18
-    #[error("a wait needs a key or a timeout: nothing could end this one")]
+    #[error("a wait needs a key, a source or a timeout: nothing could end this one")]
     WaitCannotEnd,
-    /// A Wait subscribes to keys of its own Work. WAIT-02
-    #[error("a wait may name only keys its own work owns")]
+    /// A Wait subscribes to keys of its own Work; an alias of its source carries one. WAIT-02 ALIAS-05
+    #[error("a wait names only keys its own work owns, and at least one if it names a source")]
     KeyNotOwned,
+    /// Reading across scopes is granted, never assumed. BIND-05 ALIAS-09
+    #[error("the source lies in another scope, and this scope's `read_scopes` does not name it")]
+    ScopeNotReadable,
     /// Nobody has observed what is not accepted. WAIT-13
     #[error("the watermark is above the latest accepted event")]
     WatermarkAhead,
@@ -426,6 +570,12 @@ pub enum Refusal {
     /// Not attempted again. CAUSE-33
     #[error("a causal limit refused this firing: it is disabled")]
     FiringDisabled,
+    /// A subscription lives as long as its Wait is active. ALIAS-11
+    #[error("the wait has no subscription, or has ended and with it its subscription")]
+    SubscriptionEnded,
+    /// Not of the source, translated before, or of the dependent's own making. ALIAS-05 WAIT-06
+    #[error("the subscription does not select this event")]
+    NothingToTranslate,
     /// Due at `now == fire_at`, not before. WAKE-04
     #[error("the timer is not due yet")]
     NotDue,

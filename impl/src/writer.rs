@@ -6,6 +6,7 @@
 
 mod batch;
 mod checkpoint;
+mod once;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,12 +15,14 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::clock::Clock;
-use crate::command::{Command, Outcome};
+use crate::command::{Command, Outcome, Receipt};
 use crate::domain::{Actor, Generation};
 use crate::store::{Readers, Store, StoreError, journal, meta};
 
 use batch::{Ask, Serve};
 use checkpoint::Checkpointer;
+
+pub use once::{Answered, Once, REMEMBERED};
 
 /// Numbers of a writer; the defaults fit one machine and one disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +138,20 @@ impl Writer {
         self.send(Ask::Commands { commands, answer }, answered).await
     }
 
+    /// The same for a request that may be sent again: a repeat is answered as the first was, and
+    /// changes nothing. OURS-23
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub async fn apply_once(
+        &self,
+        once: Once,
+        commands: Vec<(Actor, Command)>,
+    ) -> Result<Answered, WriteError> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Ask::Once { once, commands, answer }, answered).await
+    }
+
     /// The same for a thread outside any asynchronous runtime.
     ///
     /// # Errors
@@ -160,8 +177,18 @@ impl Writer {
         digest: String,
         body: String,
     ) -> Result<Generation, WriteError> {
-        let (answer, answered) = oneshot::channel();
-        self.send(Ask::MakeCurrent { digest, body, answer }, answered).await
+        match self.apply(Actor::Loop("reload"), Command::Reload { digest, body }).await? {
+            Outcome::Accepted(Receipt::Reloaded { generation })
+            | Outcome::Duplicate(Receipt::Reloaded { generation }) => Ok(generation),
+            other @ (Outcome::Accepted(_)
+            | Outcome::Duplicate(_)
+            | Outcome::Deferred(_)
+            | Outcome::Conflict
+            | Outcome::Refused(_)) => {
+                let what = format!("a reload was answered {other:?}");
+                Err(StoreError::Engine { what }.into())
+            }
+        }
     }
 
     /// Commits nothing but the mark of time: shows whether storage works, and ends a failed state

@@ -213,6 +213,140 @@ fn everything_about_a_work_that_waits_can_be_asked_and_it_can_be_cancelled() {
     assert_eq!(later[1..], trace[last - 1..]);
 }
 
+/// OURS-06 OURS-07 OURS-08 OURS-09 OURS-11 BIND-10
+#[test]
+fn a_person_holds_releases_reopens_creates_drops_and_reloads() {
+    let folder = Folder::new();
+    folder.done(&["init"]);
+    let abide = env!("CARGO_BIN_EXE_abide");
+    folder.script(&format!("#!/bin/sh\nexec '{abide}' tool wait --key 8 --timeout 1d\n"));
+    let _daemon = folder.serve();
+    opened(&folder, 8);
+    let work = folder.work("#8", "waiting");
+    let id = work["id"].as_str().expect("an id");
+
+    // Held while it waits: the wake is kept, and nothing starts.
+    let held = folder.done(&["work", "hold", id, "--reason", "a freeze", "--expect-attempt", "1"]);
+    assert!(held.contains("it is held by ops: a freeze"), "{held}");
+    let stale = folder.run(&["work", "hold", id, "--expect-attempt", "2"]);
+    assert_eq!(stale.code, Some(1));
+    assert!(stale.err.starts_with("abide: stale_target: "), "{}", stale.err);
+    assert_eq!(stale.err.lines().count(), 1, "{}", stale.err);
+    opened(&folder, 8);
+    folder.work("#8", "ready");
+    let why = folder.done(&["why", id]);
+    assert!(why.contains("held by ops: a freeze") && why.contains("abide work release"), "{why}");
+    assert_eq!(folder.rows(&["hold", "list", "--json"]).len(), 1);
+    assert!(folder.done(&["hold", "list"]).contains("a freeze"));
+    folder.done(&["hold", "release", id]);
+    folder.work("#8", "waiting");
+    assert!(folder.done(&["hold", "list"]).contains("nothing is held"));
+    let timers = folder.rows(&["timer", "list", "--json"]);
+    assert_eq!((timers.len(), &timers[0]["kind"]), (1, &"wait".into()));
+    assert!(folder.done(&["rejection", "list"]).contains("nothing was refused"));
+
+    // Ended and reopened: what still comes in goes to the successor.
+    folder.done(&["work", "cancel", id]);
+    assert!(folder.done(&["work", "reopen", id]).starts_with("work_"));
+    let successor = folder.json(&["work", "show", "--json", id])["successor"].clone();
+    let next = successor.as_str().expect("it has one");
+    assert!(folder.done(&["why", id]).contains(next));
+    let again = folder.run(&["work", "reopen", id]);
+    assert!(again.err.starts_with("abide: has_successor: "), "{}", again.err);
+
+    // A kind of its own by a reload; the running daemon takes it at once.
+    let file = folder.path().join("abide.toml");
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, format!("{text}\nnonsense = 1\n")).expect("it is written");
+    let refused = folder.run(&["config", "reload"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.err.starts_with("abide: config_refused: "), "{}", refused.err);
+    std::fs::write(&file, more(&text)).expect("it is written");
+    assert!(folder.done(&["config", "reload"]).starts_with("configuration 2 is current"));
+    // What a generation keeps is what it says, without the comments of its file.
+    let now = folder.done(&["config", "show"]);
+    let before = folder.done(&["config", "show", "--generation", "1"]);
+    assert!(now.contains("[scope.main.kind.always]") && !now.contains("nonsense"), "{now}");
+    assert!(before.contains("[scope.main.kind.review]"), "{before}");
+    assert!(!before.contains("[scope.main.kind.always]"), "{before}");
+    assert!(!before.contains("validates this file"), "{before}");
+    let history = folder.done(&["config", "history"]);
+    assert!(history.contains("refused") && history.contains("nonsense"), "{history}");
+    let scopes = folder.rows(&["scope", "list", "--json"]);
+    let scope = scopes[0]["name"].as_str().expect("a name");
+    assert!(folder.done(&["scope", "show", scope]).contains("always"), "{scopes:?}");
+    let made = folder.done(&["work", "create", "--kind", "always", "--data", "{\"ask\": 1}"]);
+    let made = made.split(':').next().expect("an id");
+    let refused = folder.run(&["work", "cancel", made]);
+    assert!(refused.err.contains("--for-good"), "{}", refused.err);
+    folder.done(&["work", "cancel", made, "--for-good"]);
+
+    // An event that no route can be evaluated for is given up; a routed one is done again.
+    let odd = ["emit", "--source", "op:me", "--type", "odd", "--key", "9", "--data", "{\"n\": 1}"];
+    folder.done(&odd);
+    let seq =
+        folder.rows(&["event", "list", "--json"]).pop().expect("it is kept")["seq"].to_string();
+    let why = folder.done(&["why", &seq]);
+    assert!(why.contains("not routed"), "{why}");
+    let dropped = folder.done(&["event", "drop", &seq, "--reason", "it is odd"]);
+    assert!(dropped.contains("is dropped"), "{dropped}");
+    assert!(folder.done(&["why", &seq]).contains("dropped by ops: it is odd"));
+    assert!(folder.done(&["event", "replay", "1"]).starts_with("kept as event"));
+    assert!(folder.done(&["doctor"]).starts_with("sound: "));
+}
+
+/// ALIAS-01 ALIAS-05 ALIAS-15 DONE-03
+#[test]
+fn an_attempt_waits_on_what_is_not_its_own_and_hands_over() {
+    let folder = Folder::new();
+    folder.done(&["init"]);
+    let abide = env!("CARGO_BIN_EXE_abide");
+    folder.script(&format!(
+        "#!/bin/sh\n\
+         if [ \"$ABIDE_REASON\" = resume ]; then\n\
+         '{abide}' tool inputs --limit 1\n\
+         exec '{abide}' tool result handoff --status 'saw it'\n\
+         fi\n\
+         '{abide}' tool wait --key 7 --on acme/nowhere:op:me#9 && exit 1\n\
+         exec '{abide}' tool wait --key 7 --on op:me#9\n"
+    ));
+    let _daemon = folder.serve();
+    opened(&folder, 7);
+    let work = folder.work("#7", "waiting");
+    let id = work["id"].as_str().expect("an id");
+    let other = ["emit", "--source", "op:me", "--type", "hello", "--key", "9", "--json"];
+    let seq = folder.json(&other)["seq"].clone();
+    let work_is = |status: &str| folder.work("#7", status);
+    let begun = Instant::now();
+    while work_is("ready")["pending"] != 0
+        || folder.json(&["work", "show", "--json", id])["history"][0]["status"] != "completed"
+    {
+        assert!(begun.elapsed() < STALL, "it does not hand over");
+    }
+    let logs = folder.done(&["work", "logs", id]);
+    assert!(logs.contains("\"next\"") || logs.contains("\"inputs\""), "{logs}");
+    let shown = folder.rows(&["wait", "list", "--all", "--json"]).pop().expect("it is there");
+    let source = &shown["subscription"];
+    assert_eq!((&source["source"], &source["active"]), (&"op:me#9".into(), &false.into()));
+    assert_eq!(source["checkpoint"], seq);
+    assert_eq!(folder.json(&["event", "show", "--json", &seq.to_string()])["mark"], "unmatched");
+    let said = folder.rows(&["event", "list", "--type", "core.turn.ended", "--json"]);
+    assert_eq!(said[0]["key"], "7");
+    assert!(folder.done(&["doctor"]).starts_with("sound: "));
+}
+
+/// A configuration with a standing kind, and a route that cannot be evaluated.
+fn more(text: &str) -> String {
+    let scope = text.lines().find_map(|line| line.strip_prefix("[scope.")).expect("a scope");
+    let scope = scope.split(['.', ']']).next().expect("its name");
+    let binding = text.lines().find_map(|line| line.strip_prefix("binding = ")).expect("a binding");
+    format!(
+        "{text}\n[scope.{scope}.kind.always]\nbinding = {binding}\nstanding = true\n\
+         [[scope.{scope}.route]]\nname = \"odd\"\non = [\"odd\"]\n\
+         when = 'event.data.n == 1 && event.data.n.contains(\"x\")'\ndo = \"drop\"\n"
+    )
+}
+
 #[test]
 fn a_reader_that_goes_away_ends_a_command_quietly() {
     let folder = Folder::new();
@@ -238,14 +372,15 @@ fn the_demo_is_all_so() {
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
     let (story, timeline) = said.out.split_once("\nThe same as a timeline").expect("both");
-    for told in ["event 3 wakes #42", "#42 attempt 1 is adopted", "#43 is cancelled"] {
+    for told in ["event 3 wakes #42", "#42 attempt 1 is adopted", "#43 is held", "#43 is cancelled"]
+    {
         assert!(timeline.contains(told), "{told} is not in {timeline}");
     }
     let played = story.lines().next().and_then(|line| line.rsplit(' ').next()).expect("a folder");
     assert!(!Path::new(played).exists(), "{played} is left");
     assert_eq!(running_in(played), Vec::<String>::new(), "a process is left");
     let story = story.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(story.matches('✓').count(), 25, "{story}");
+    assert_eq!(story.matches('✓').count(), 27, "{story}");
     assert!(!story.contains('✗'), "{story}");
 }
 
@@ -255,7 +390,7 @@ fn a_kept_demo_can_be_looked_at() {
     let said = folder.run(&["demo", "--keep", "kept"]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     assert!(folder.path().join("kept/abide.toml").exists());
-    assert!(folder.done(&["doctor", "-c", "kept/abide.toml"]).starts_with("sound: 7 events"));
+    assert!(folder.done(&["doctor", "-c", "kept/abide.toml"]).starts_with("sound: 10 events"));
     let again = folder.run(&["demo", "--keep", "kept"]);
     assert_eq!(again.code, Some(1), "what is there is not played over");
 }

@@ -17,14 +17,34 @@ const COMMANDS: &[&str] = &[
     "event list",
     "event show",
     "event tail",
+    "event replay",
+    "event drop",
     "work",
     "work list",
     "work show",
     "work logs",
+    "work create",
+    "work hold",
+    "work release",
     "work cancel",
+    "work reopen",
     "wait",
     "wait list",
     "wait show",
+    "timer",
+    "timer list",
+    "hold",
+    "hold list",
+    "hold release",
+    "rejection",
+    "rejection list",
+    "scope",
+    "scope list",
+    "scope show",
+    "config",
+    "config show",
+    "config history",
+    "config reload",
     "chain",
     "doctor",
     "journal",
@@ -77,7 +97,21 @@ fn help_is_narrow_and_says_everything_it_lists() {
         let names = lines.filter(|line| !line.starts_with("   "));
         names.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect()
     };
-    for parent in ["", "route", "event", "work", "wait", "journal", "tool"] {
+    let parents = [
+        "",
+        "route",
+        "event",
+        "work",
+        "wait",
+        "timer",
+        "hold",
+        "rejection",
+        "scope",
+        "config",
+        "journal",
+        "tool",
+    ];
+    for parent in parents {
         for name in listed(parent) {
             let command = format!("{parent} {name}").trim().to_owned();
             assert!(name == "help" || COMMANDS.contains(&command.as_str()), "{command} is new");

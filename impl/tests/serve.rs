@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 
 const ABIDE: &str = env!("CARGO_BIN_EXE_abide");
@@ -149,23 +150,96 @@ fn a_database_of_a_newer_schema_is_refused_and_left_as_it_is() {
 
 /// OURS-19
 #[test]
-fn it_answers_a_hangup_with_a_word_and_a_termination_by_going() {
+fn it_ends_when_it_is_told_to() {
+    let folder = folder();
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut daemon = Daemon::start(folder.path());
+        daemon.announced();
+        daemon.signal(signal);
+        assert_eq!(daemon.ends(), Some(0), "{}", log(&folder));
+    }
+}
+
+fn log(folder: &tempfile::TempDir) -> String {
+    fs::read_to_string(folder.path().join("log")).expect("it is text")
+}
+
+fn logged(folder: &tempfile::TempDir, what: &str) {
+    let begun = Instant::now();
+    while !log(folder).contains(what) {
+        assert!(begun.elapsed() < STALL, "no `{what}` in {}", log(folder));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn history(folder: &tempfile::TempDir) -> serde_json::Value {
+    let asked = Command::new(ABIDE)
+        .args(["config", "history", "--json", "-c"])
+        .arg(folder.path().join("abide.toml"))
+        .output()
+        .expect("it runs");
+    assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+    serde_json::from_slice(&asked.stdout).expect("it is JSON")
+}
+
+/// BIND-10 BIND-11
+#[test]
+fn a_hangup_reads_the_configuration_again_and_a_refused_one_changes_nothing() {
+    let folder = folder();
+    let file = folder.path().join("abide.toml");
+    let all = CONFIGURATION.replace("\"view\", \"work\"", "\"view\", \"config\"");
+    fs::write(&file, &all).expect("it is written");
+    let mut daemon = Daemon::start(folder.path());
+    daemon.announced();
+    fs::write(&file, all.replace("kind = \"k\"", "kind = \"other\"")).expect("it is written");
+    daemon.signal(Signal::HUP);
+    logged(&folder, "there is no kind `other` here");
+    // The token is where the refused file names it, too.
+    let refused = history(&folder);
+    assert_eq!(refused["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(refused["refused"][0]["by"], "loop:sighup");
+    let why = refused["refused"][0]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("abide.toml:20:8") && !why.contains('\n'), "{why}");
+
+    fs::write(&file, format!("{all}\n[scope.main]\ncapacity = 2\n")).expect("it is written");
+    daemon.signal(Signal::HUP);
+    logged(&folder, "configuration read");
+    let read = history(&folder);
+    assert_eq!(read["items"][1]["current"], true);
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.ends(), Some(0), "{}", log(&folder));
+    // The same text is the same generation, over a restart too.
+    let mut daemon = Daemon::start(folder.path());
+    daemon.announced();
+    assert_eq!(history(&folder)["items"], read["items"]);
+}
+
+/// OURS-19
+#[test]
+fn it_ends_although_a_reload_is_under_way() {
     let folder = folder();
     let mut daemon = Daemon::start(folder.path());
     daemon.announced();
+    // Nobody writes to this, so that reading it never ends.
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    let secret = "secrets = [{ file = \"pipe\" }]";
+    let slow = CONFIGURATION.replace("unsigned = true", secret);
+    fs::write(folder.path().join("abide.toml"), slow).expect("it is written");
     daemon.signal(Signal::HUP);
-    let begun = Instant::now();
-    let log = || fs::read_to_string(folder.path().join("log")).expect("it is text");
-    while !log().contains("SIGHUP") {
-        assert!(begun.elapsed() < STALL, "{}", log());
+    let (flags, begun) = (OFlags::WRONLY | OFlags::NONBLOCK, Instant::now());
+    // It can be opened so once the daemon has it open to read.
+    let _writer = loop {
+        if let Ok(writer) = rustix::fs::open(&pipe, flags, Mode::empty()) {
+            break writer;
+        }
+        assert!(begun.elapsed() < STALL, "it does not read");
         std::thread::sleep(Duration::from_millis(5));
-    }
-    for signal in [Signal::TERM, Signal::INT] {
-        daemon.signal(signal);
-        assert_eq!(daemon.ends(), Some(0), "{}", log());
-        daemon = Daemon::start(folder.path());
-        daemon.announced();
-    }
+    };
+    daemon.signal(Signal::TERM);
+    let begun = Instant::now();
+    assert_eq!(daemon.ends(), Some(0), "{}", log(&folder));
+    assert!(begun.elapsed() < Duration::from_secs(30), "it did not hear the signal");
 }
 
 #[test]

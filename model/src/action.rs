@@ -62,12 +62,17 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         /// The authority it shows.
         by: Authority,
     },
-    /// Ends the attempt completed; the Work is done, or ready if input is pending. DONE-01 to DONE-06
+    /// Ends the attempt; the Work is done, or ready if input is pending, it stands or it is handed off. DONE-01 to
+    /// DONE-06, ALIAS-15, JOB-14
     Complete {
         /// The Work whose attempt acts.
         work: W,
         /// The authority it shows.
         by: Authority,
+        /// How the turn ends.
+        ending: Ending,
+        /// Whether it declares a status, which is then published.
+        declares: bool,
     },
     /// Ends the attempt failed and holds the Work, its budget being one failure. RETRY-06
     Fail {
@@ -123,9 +128,72 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         /// The segment whose process ended.
         segment: Authority,
     },
-    /// Ends the Work with everything of it that could still act, in one step. CANCEL-01 to CANCEL-11
+    /// Ends the Work with everything of it that could still act, in one step. CANCEL-01 to CANCEL-11, OURS-10
     Cancel {
         /// The Work to cancel.
+        work: W,
+        /// The attempt the operator means.
+        expect: Expect,
+        /// Standing Work is cancelled for good or not at all.
+        for_good: bool,
+    },
+    /// Makes a validated configuration the current one, as the next generation. BIND-10, BIND-11
+    Reload {
+        /// Which of the configurations of the world.
+        configuration: u8,
+    },
+    /// Marks an unrouted event as dropped by an operator, in its turn. OURS-07
+    Drop {
+        /// The event to drop.
+        event: E,
+    },
+    /// Accepts an event caused by one that was routed, to be routed in its stead. OWN-11, OURS-08
+    Replay {
+        /// The event to replay.
+        event: E,
+        /// The request, whose slot the new event takes.
+        request: D,
+    },
+    /// Makes a successor of ended Work under the next generation of its key. TERM-03 to TERM-07, OURS-11
+    Reopen {
+        /// The Work that ended.
+        work: W,
+        /// The attempt the operator means.
+        expect: Expect,
+        /// The request, which is the successor's first input.
+        request: D,
+    },
+    /// Makes Work by hand, below a parent or not. BIND-03, BIND-04
+    CreateWork {
+        /// The request, which is the first input.
+        request: D,
+    },
+    /// Sets the operator's hold; attempt, wait and input stay as they are. OURS-06
+    Hold {
+        /// The Work to hold.
+        work: W,
+        /// The attempt the operator means.
+        expect: Expect,
+    },
+    /// Lifts every hold. WAKE-24, OURS-06
+    Release {
+        /// The Work to release.
+        work: W,
+        /// The attempt the operator means.
+        expect: Expect,
+        /// The request, which goes on from a chain that a limit ended.
+        request: D,
+    },
+    /// Turns an event that a subscription selects into its one alias. ALIAS-01 to ALIAS-11
+    Translate {
+        /// The wait that subscribed.
+        wait: T,
+        /// The event of the source.
+        source: E,
+    },
+    /// Cancels Work that was handed off and heard nothing since.
+    CloseIdle {
+        /// The Work to close.
         work: W,
     },
 }
@@ -184,6 +252,28 @@ pub enum Verdict {
     NotAdoptable,
 }
 
+/// How a turn ends that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// The objective is reached: the Work is done if nothing is left.
+    Completed,
+    /// The turn is over and the Work stays open for its next event.
+    Handoff,
+}
+
+/// Which attempt an operator means. OURS-09
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// Whichever there is.
+    Any,
+    /// The last one of the Work, or none yet.
+    Last,
+    /// Another than the last one.
+    Other,
+}
+
 /// The kind of an action, without its arguments.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -207,6 +297,15 @@ pub enum Kind {
     SettleRecovery,
     Vacate,
     Cancel,
+    Reload,
+    Drop,
+    Replay,
+    Reopen,
+    CreateWork,
+    Hold,
+    Release,
+    Translate,
+    CloseIdle,
     Evaluate,
     Tick,
     Crash,
@@ -215,7 +314,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, commits first, each group in order of declaration.
-    pub const ALL: [Kind; 20] = [
+    pub const ALL: [Kind; 29] = [
         Kind::Accept,
         Kind::CommitRoute,
         Kind::Claim,
@@ -232,6 +331,15 @@ impl Kind {
         Kind::SettleRecovery,
         Kind::Vacate,
         Kind::Cancel,
+        Kind::Reload,
+        Kind::Drop,
+        Kind::Replay,
+        Kind::Reopen,
+        Kind::CreateWork,
+        Kind::Hold,
+        Kind::Release,
+        Kind::Translate,
+        Kind::CloseIdle,
         Kind::Evaluate,
         Kind::Tick,
         Kind::Crash,
@@ -257,6 +365,15 @@ impl Kind {
             Kind::SettleRecovery => "settle_recovery",
             Kind::Vacate => "vacate",
             Kind::Cancel => "cancel",
+            Kind::Reload => "reload",
+            Kind::Drop => "drop",
+            Kind::Replay => "replay",
+            Kind::Reopen => "reopen",
+            Kind::CreateWork => "create_work",
+            Kind::Hold => "hold",
+            Kind::Release => "release",
+            Kind::Translate => "translate",
+            Kind::CloseIdle => "close_idle",
             Kind::Evaluate => "evaluate",
             Kind::Tick => "tick",
             Kind::Crash => "crash",
@@ -295,6 +412,15 @@ impl<D, E, W, T> Commit<D, E, W, T> {
             Commit::SettleRecovery { .. } => Kind::SettleRecovery,
             Commit::Vacate { .. } => Kind::Vacate,
             Commit::Cancel { .. } => Kind::Cancel,
+            Commit::Reload { .. } => Kind::Reload,
+            Commit::Drop { .. } => Kind::Drop,
+            Commit::Replay { .. } => Kind::Replay,
+            Commit::Reopen { .. } => Kind::Reopen,
+            Commit::CreateWork { .. } => Kind::CreateWork,
+            Commit::Hold { .. } => Kind::Hold,
+            Commit::Release { .. } => Kind::Release,
+            Commit::Translate { .. } => Kind::Translate,
+            Commit::CloseIdle { .. } => Kind::CloseIdle,
         }
     }
 }
@@ -306,7 +432,7 @@ impl<D, E, W: Copy, T> Commit<D, E, W, T> {
             Commit::ClearNeverHanded { work, by }
             | Commit::Pin { work, by }
             | Commit::Renew { work, by }
-            | Commit::Complete { work, by }
+            | Commit::Complete { work, by, .. }
             | Commit::Fail { work, by }
             | Commit::RegisterWait { work, by, .. }
             | Commit::SettleRecovery { work, by, .. } => Some((work, by)),
@@ -318,7 +444,49 @@ impl<D, E, W: Copy, T> Commit<D, E, W, T> {
             | Commit::AcceptTimeout { .. }
             | Commit::ClaimRecovery { .. }
             | Commit::Vacate { .. }
-            | Commit::Cancel { .. } => None,
+            | Commit::Cancel { .. }
+            | Commit::Reload { .. }
+            | Commit::Drop { .. }
+            | Commit::Replay { .. }
+            | Commit::Reopen { .. }
+            | Commit::CreateWork { .. }
+            | Commit::Hold { .. }
+            | Commit::Release { .. }
+            | Commit::Translate { .. }
+            | Commit::CloseIdle { .. } => None,
+        }
+    }
+}
+
+impl<D: Copy, E, W, T> Commit<D, E, W, T> {
+    /// The request that an operator's action accepts as an event. OURS-23
+    pub fn request(&self) -> Option<D> {
+        match *self {
+            Commit::Replay { request, .. }
+            | Commit::Reopen { request, .. }
+            | Commit::CreateWork { request }
+            | Commit::Release { request, .. } => Some(request),
+            Commit::Accept { .. }
+            | Commit::CommitRoute { .. }
+            | Commit::Claim { .. }
+            | Commit::ClearNeverHanded { .. }
+            | Commit::Pin { .. }
+            | Commit::Renew { .. }
+            | Commit::Complete { .. }
+            | Commit::Fail { .. }
+            | Commit::RegisterWait { .. }
+            | Commit::Wake { .. }
+            | Commit::FireTimer { .. }
+            | Commit::AcceptTimeout { .. }
+            | Commit::ClaimRecovery { .. }
+            | Commit::SettleRecovery { .. }
+            | Commit::Vacate { .. }
+            | Commit::Cancel { .. }
+            | Commit::Reload { .. }
+            | Commit::Drop { .. }
+            | Commit::Hold { .. }
+            | Commit::Translate { .. }
+            | Commit::CloseIdle { .. } => None,
         }
     }
 }

@@ -124,15 +124,15 @@ impl Judges {
         self.steps.iter().find(|(_, holds)| !holds(step)).map(|(property, _)| *property)
     }
 
-    /// A step that changes nothing and claims nothing breaks no property, but for a delivery that is known and a
-    /// causal refusal without its diagnostic. Four of five steps are of this kind.
+    /// A step that changes nothing and claims nothing breaks no property, but for a delivery that is known, a causal
+    /// refusal without its diagnostic, a conflict with nothing, or a key called foreign. Four of five steps are of this
+    /// kind.
     fn nothing_to_judge(&self, step: &Step<'_>) -> bool {
         let denied = match step.outcome {
-            Outcome::Accepted(_) | Outcome::Refused(Refusal::DepthLimit) => false,
-            Outcome::Duplicate(_)
-            | Outcome::Deferred(_)
+            Outcome::Accepted(_)
             | Outcome::Conflict
-            | Outcome::Refused(_) => true,
+            | Outcome::Refused(Refusal::DepthLimit | Refusal::KeyNotOwned) => false,
+            Outcome::Duplicate(_) | Outcome::Deferred(_) | Outcome::Refused(_) => true,
         };
         denied && step.action.kind() != Kind::Accept && !step.changed()
     }

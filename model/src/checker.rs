@@ -99,7 +99,7 @@ static JUDGES: LazyLock<Vec<Judge>> =
     LazyLock::new(|| on_states().map(|(property, holds)| (property.name, holds)).collect());
 
 /// How many properties of states [`conditions`] can hold.
-const PLACES: usize = 32;
+const PLACES: usize = 48;
 
 type Condition<const W: usize, const E: usize, const T: usize> =
     fn(&Machine<W, E, T>, &State<W, E, T>) -> bool;
@@ -112,7 +112,8 @@ fn conditions<const W: usize, const E: usize, const T: usize>() -> [Condition<W,
         JUDGES.len() <= PLACES,
         "a property of states has no place in the checker: raise PLACES"
     );
-    places!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
+    places!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47)
 }
 
 fn nth<const NTH: usize, const W: usize, const E: usize, const T: usize>(

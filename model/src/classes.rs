@@ -8,16 +8,18 @@ mod facts;
 
 use std::collections::BTreeMap;
 
-use crate::action::{Action, Authority, Commit, Env, Kind, Mark, Verdict};
+use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Kind, Mark, Verdict};
 use crate::graph::Graph;
-use crate::index::{EventIx, WaitIx, WorkIx};
+use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx};
 use crate::law::Law;
-use crate::outcome::{Outcome, Refusal};
-use crate::state::{Facts, State};
-use crate::worlds::World;
+use crate::outcome::{Outcome, Refusal, RouteMark};
+use crate::state::{AttemptStatus, Facts, Proposal, State};
+use crate::worlds::{Ask, World};
 
 pub use facts::{Answer, EventFacts, TimerFacts, WaitFacts, WorkFacts};
-use facts::{answer, event_facts, guards_on_event, guards_on_work, wait_facts, work_facts};
+use facts::{
+    answer, event_facts, guards_on_event, guards_on_work, source_facts, wait_facts, work_facts,
+};
 
 /// One case of the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,7 +147,13 @@ pub fn class_of(world: &World, state: &dyn Facts, action: Action, outcome: Outco
         arguments: about.arguments,
         work: about.work.map(|work| guards_on_work(kind, work_facts(world, state, work))),
         wait: about.wait.map(|wait| wait_facts(world, state, wait)),
-        event: about.event.map(|event| guards_on_event(kind, event_facts(world, state, event))),
+        event: about.event.map(|event| {
+            let facts = match about.wait {
+                Some(wait) if kind == Kind::Translate => source_facts(world, state, wait, event),
+                Some(_) | None => event_facts(world, state, event),
+            };
+            guards_on_event(kind, facts)
+        }),
         answer: answer(world, outcome),
     }
 }
@@ -196,13 +204,42 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
             },
             Commit::CommitRoute { event } => of_event(event),
             Commit::Claim { work } | Commit::ClaimRecovery { work } => of_work(work, None),
-            Commit::Cancel { work } => {
-                Subject { wait: state.active_wait(world, work), ..of_work(work, None) }
+            Commit::Cancel { work, expect: meant, for_good } => Subject {
+                wait: state.active_wait(world, work),
+                arguments: expect(meant) + 4 * u8::from(for_good),
+                ..of_work(work, None)
+            },
+            Commit::Complete { work, by, ending, declares } => Subject {
+                arguments: authority(by)
+                    + 2 * u8::from(ending == Ending::Handoff)
+                    + 4 * u8::from(declares),
+                ..of_work(work, None)
+            },
+            Commit::Reload { configuration } => {
+                Subject { arguments: reload(state, configuration), ..Subject::default() }
             }
+            Commit::Drop { event } => Subject { event: Some(event), ..Subject::default() },
+            Commit::Replay { event, request } => Subject {
+                arguments: asked(state, request),
+                event: Some(event),
+                ..Subject::default()
+            },
+            Commit::Reopen { work, expect: meant, request }
+            | Commit::Release { work, expect: meant, request } => Subject {
+                arguments: expect(meant) + 4 * asked(state, request),
+                ..of_work(work, None)
+            },
+            Commit::CreateWork { request } => creation(world, state, request),
+            Commit::Hold { work, expect: meant } => Subject {
+                wait: state.active_wait(world, work),
+                arguments: expect(meant),
+                ..of_work(work, None)
+            },
+            Commit::Translate { wait, source } => Subject { event: Some(source), ..of_wait(wait) },
+            Commit::CloseIdle { work } => of_work(work, None),
             Commit::ClearNeverHanded { work, by }
             | Commit::Pin { work, by }
             | Commit::Renew { work, by }
-            | Commit::Complete { work, by }
             | Commit::Fail { work, by }
             | Commit::Vacate { work, segment: by } => of_work(work, Some(by)),
             Commit::RegisterWait { work, by, wait, after } => Subject {
@@ -223,7 +260,60 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
             Subject { event: Some(event), ..Subject::default() }
         }
         Action::World(Env::ProcessExits { work }) => of_work(work, None),
-        Action::World(Env::Tick | Env::Crash) => Subject::default(),
+        Action::World(Env::Tick) => Subject { arguments: spending(state), ..Subject::default() },
+        Action::World(Env::Crash) => Subject::default(),
+    }
+}
+
+/// Whose active time is at stake as time passes: a parked attempt's (1), a running one's (2).
+fn spending(state: &dyn Facts) -> u8 {
+    let left = |status: AttemptStatus| {
+        state.works().iter().any(|work| {
+            work.attempt.status == status
+                && work.attempt.active.ticks().is_some_and(|left| left > 0)
+        })
+    };
+    u8::from(left(AttemptStatus::Parked)) + 2 * u8::from(left(AttemptStatus::Running))
+}
+
+fn asked(state: &dyn Facts, request: DeliveryIx) -> u8 {
+    u8::from(state.is_accepted(request.into()))
+}
+
+/// A reload is told from others by what it must leave alone: proposals, marks, open attempts.
+fn reload(state: &dyn Facts, configuration: u8) -> u8 {
+    let proposed = state.events().iter().any(|event| event.proposal == Proposal::Fresh);
+    let marked = state.events().iter().any(|event| event.mark != RouteMark::Unrouted);
+    let open = state.works().iter().any(|work| work.attempt.status.open());
+    u8::from(configuration == state.current().configuration)
+        + 2 * u8::from(proposed)
+        + 4 * u8::from(marked)
+        + 8 * u8::from(open)
+}
+
+fn creation(world: &World, state: &dyn Facts, request: DeliveryIx) -> Subject {
+    let def = world.delivery(request);
+    let (parent, authorised) = match def.asks {
+        Some(Ask::Create { parent, authorised }) => (parent, authorised),
+        Some(Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_)) | None => (None, false),
+    };
+    let abroad = parent.is_some_and(|parent| state.work(parent).scope != def.scope);
+    let owned = def.key.is_some_and(|key| state.owner(key).is_some());
+    Subject {
+        arguments: asked(state, request)
+            + 2 * u8::from(authorised)
+            + 4 * u8::from(abroad)
+            + 8 * u8::from(owned),
+        work: parent,
+        ..Subject::default()
+    }
+}
+
+fn expect(meant: Expect) -> u8 {
+    match meant {
+        Expect::Any => 0,
+        Expect::Last => 1,
+        Expect::Other => 2,
     }
 }
 

@@ -37,7 +37,7 @@ macro_rules! indices {
 indices! {
     /// One delivery that a sender of the world may offer.
     DeliveryIx
-    /// One event slot: the deliveries first, then for each wait its timeout and its continuation.
+    /// One event slot: the deliveries first, then what the law derives; `worlds.rs` says in which order.
     EventIx
     /// One Work: the one that the deliveries proposing it would create.
     WorkIx
@@ -82,6 +82,16 @@ impl Maybe {
     /// The wait meant, if any.
     pub fn wait(self) -> Option<WaitIx> {
         self.into()
+    }
+
+    /// The key meant, if any.
+    pub fn key(self) -> Option<u8> {
+        self.get()
+    }
+
+    /// A key, or none.
+    pub fn of_key(key: Option<u8>) -> Self {
+        key.map_or(Maybe::NONE, Maybe::of)
     }
 }
 

@@ -48,6 +48,7 @@ pub mod page;
 pub mod progress;
 pub mod properties;
 pub mod registry;
+pub mod saturation;
 pub mod sequence;
 pub mod state;
 pub mod story;

@@ -155,7 +155,9 @@ fn commit<X: Translate>(x: &X, commit: CommitOf<X::From>) -> Result<CommitOf<X::
         }
         Commit::Pin { work, by } => Commit::Pin { work: x.work(work)?, by },
         Commit::Renew { work, by } => Commit::Renew { work: x.work(work)?, by },
-        Commit::Complete { work, by } => Commit::Complete { work: x.work(work)?, by },
+        Commit::Complete { work, by, ending, declares } => {
+            Commit::Complete { work: x.work(work)?, by, ending, declares }
+        }
         Commit::Fail { work, by } => Commit::Fail { work: x.work(work)?, by },
         Commit::RegisterWait { work, by, wait, after } => {
             Commit::RegisterWait { work: x.work(work)?, by, wait: x.wait(wait)?, after }
@@ -168,7 +170,26 @@ fn commit<X: Translate>(x: &X, commit: CommitOf<X::From>) -> Result<CommitOf<X::
             Commit::SettleRecovery { work: x.work(work)?, by, verdict }
         }
         Commit::Vacate { work, segment } => Commit::Vacate { work: x.work(work)?, segment },
-        Commit::Cancel { work } => Commit::Cancel { work: x.work(work)? },
+        Commit::Cancel { work, expect, for_good } => {
+            Commit::Cancel { work: x.work(work)?, expect, for_good }
+        }
+        Commit::Reload { configuration } => Commit::Reload { configuration },
+        Commit::Drop { event } => Commit::Drop { event: x.event(event)? },
+        Commit::Replay { event, request } => {
+            Commit::Replay { event: x.event(event)?, request: x.delivery(request)? }
+        }
+        Commit::Reopen { work, expect, request } => {
+            Commit::Reopen { work: x.work(work)?, expect, request: x.delivery(request)? }
+        }
+        Commit::CreateWork { request } => Commit::CreateWork { request: x.delivery(request)? },
+        Commit::Hold { work, expect } => Commit::Hold { work: x.work(work)?, expect },
+        Commit::Release { work, expect, request } => {
+            Commit::Release { work: x.work(work)?, expect, request: x.delivery(request)? }
+        }
+        Commit::Translate { wait, source } => {
+            Commit::Translate { wait: x.wait(wait)?, source: x.event(source)? }
+        }
+        Commit::CloseIdle { work } => Commit::CloseIdle { work: x.work(work)? },
     })
 }
 

@@ -91,8 +91,18 @@ pub enum RouteMark {
     Woke,
     /// No route wanted it.
     Unmatched,
+    /// A route dropped it, whatever its Work was doing. ROUTE-08
+    Drop,
+    /// A route closed its Work by it. OURS-02
+    Close,
     /// Came to a Work that had ended.
     Terminal,
+    /// An operator dropped it. OURS-07
+    OperatorDrop,
+    /// A body seen before under another identity; starts nothing until it is replayed. OURS-17
+    ReplaySuspect,
+    /// Lifted the holds of a Work and resolves to nothing; marked at birth. OURS-06
+    Release,
     /// Continues a wake and resolves to nothing; marked at birth. WAKE-21
     Continuation,
 }
@@ -171,12 +181,30 @@ codes! {
         UnknownWork = "unknown_work", "no such Work exists";
         /// WAIT-01
         UnknownWait = "unknown_wait", "no such wait is registered";
+        /// OURS-09
+        StaleTarget = "stale_target", "the operator named another attempt than the Work's last";
         /// INGRESS-11 OWN-03
         WrongScope = "wrong_scope", "the Work lies in another scope than trusted configuration selected";
         /// INGRESS-10
         ContradictoryTarget = "contradictory_target", "the key is not the named Work's own";
+        /// OWN-07
+        KeyOwned = "key_owned", "a key that is to be attached belongs to another Work";
         /// TERM-01
         Terminal = "terminal", "the Work has ended";
+        /// OURS-11
+        NotTerminal = "not_terminal", "the Work has not ended, so nothing succeeds it";
+        /// TERM-03
+        HasSuccessor = "has_successor", "the Work was reopened already";
+        /// OURS-10
+        Standing = "standing", "standing Work is cancelled for good or not at all";
+        /// OURS-07
+        AlreadyRouted = "already_routed", "the event has a mark";
+        /// OURS-08
+        NotRouted = "not_routed", "the event has no mark yet, so there is nothing to replay";
+        /// OURS-06
+        NotHeld = "not_held", "no hold stands";
+        /// `close_after`
+        NotIdle = "not_idle", "the Work has no idle timer, or input came";
         /// POLICY-05 LEASE-03
         AttemptOpen = "attempt_open", "an attempt of the Work is running";
         /// WAKE-07
@@ -192,9 +220,11 @@ codes! {
         /// ADOPT-14
         NotRecovering = "not_recovering", "the attempt is not being recovered";
         /// OURS-18
-        WaitCannotEnd = "wait_cannot_end", "the wait has neither key nor timeout";
+        WaitCannotEnd = "wait_cannot_end", "the wait has neither key, timeout nor source";
         /// WAIT-02
-        KeyNotOwned = "key_not_owned", "the wait names a key that its Work does not own";
+        KeyNotOwned = "key_not_owned", "the wait names a key that its Work does not own, or subscribes and names none";
+        /// BIND-05 ALIAS-09
+        ScopeNotReadable = "scope_not_readable", "the source lies in a scope that nothing grants";
         /// WAIT-13
         WatermarkAhead = "watermark_ahead", "the watermark is above the latest accepted sequence";
         /// WAKE-13
@@ -207,6 +237,10 @@ codes! {
         NoTimer = "no_timer", "the wait was registered without a timeout";
         /// CAUSE-33
         FiringDisabled = "firing_disabled", "a causal limit refused this firing once";
+        /// ALIAS-11
+        SubscriptionEnded = "subscription_ended", "the wait has no subscription, or ended and with it its subscription";
+        /// ALIAS-02 ALIAS-05
+        NothingToTranslate = "nothing_to_translate", "the subscription does not select the event";
         /// WAKE-04
         NotDue = "not_due", "the deadline is not reached";
         /// WAKE-05

@@ -4,27 +4,28 @@
 //! would paper over a fault (failing, giving up an adoption, registering a further wait). Nothing here is a bound, so a
 //! state with no way to rest is a fault of the law and never of the world.
 
-use crate::action::{Action, Commit, Env, Kind, Verdict};
+use crate::action::{Action, Commit, Ending, Env, Kind, Verdict};
 use crate::graph::Graph;
 use crate::index::{EventIx, WaitIx, WorkIx, below};
 use crate::law::Law;
 use crate::mutants::Mutant;
-use crate::state::{
-    AttemptStatus, Exclusion, Facts, Hold, Input, State, Timer, WaitStatus, WorkStatus,
-};
+use crate::state::{AttemptStatus, Exclusion, Facts, Input, State, Timer, WaitStatus, WorkStatus};
 use crate::worlds::{Visit, World, visit};
 
 /// The liveness mutants, each with a world where progress catches it.
 pub const CAUGHT: &[(Mutant, &str)] = &[
-    (Mutant::WakeSuppressed, "waits-no-timers"),
+    (Mutant::WakeSuppressed, "wait-no-timers"),
     (Mutant::TimerNeverFires, "pauses"),
     (Mutant::NotDueCancelsTimer, "pauses"),
     (Mutant::RecoveryNever, "attempts"),
+    (Mutant::AttachUnmapped, "terminal"),
 ];
 
 /// The rules progress stands for.
-pub const RULES: &[&str] =
-    &["WAIT-17", "WAKE-06", "LEASE-02", "ADOPT-23", "ROUTE-20", "ROUTE-22", "DONE-02", "DONE-03"];
+pub const RULES: &[&str] = &[
+    "WAIT-17", "WAKE-06", "LEASE-02", "ADOPT-23", "ROUTE-20", "ROUTE-22", "DONE-02", "DONE-03",
+    "TERM-04",
+];
 
 /// What came of looking for stuck states in one world.
 #[derive(Clone, Debug)]
@@ -86,19 +87,29 @@ fn internal(action: &Action) -> bool {
             | Commit::Claim { .. }
             | Commit::ClearNeverHanded { .. }
             | Commit::Pin { .. }
-            | Commit::Complete { .. }
+            | Commit::Complete { ending: Ending::Completed, .. }
             | Commit::Wake { .. }
             | Commit::FireTimer { .. }
             | Commit::AcceptTimeout { .. }
             | Commit::ClaimRecovery { .. }
             | Commit::SettleRecovery { verdict: Verdict::Adopted, .. }
+            | Commit::Translate { .. }
+            | Commit::CloseIdle { .. }
             | Commit::Vacate { .. } => true,
             Commit::Accept { .. }
             | Commit::Renew { .. }
             | Commit::Fail { .. }
+            | Commit::Complete { ending: Ending::Handoff, .. }
             | Commit::RegisterWait { .. }
             | Commit::SettleRecovery { verdict: Verdict::NotAdoptable, .. }
-            | Commit::Cancel { .. } => false,
+            | Commit::Cancel { .. }
+            | Commit::Reload { .. }
+            | Commit::Drop { .. }
+            | Commit::Replay { .. }
+            | Commit::Reopen { .. }
+            | Commit::CreateWork { .. }
+            | Commit::Hold { .. }
+            | Commit::Release { .. } => false,
         },
         Action::World(Env::Evaluate { .. } | Env::Tick | Env::ProcessExits { .. }) => true,
         Action::World(Env::Crash) => false,
@@ -113,11 +124,32 @@ pub fn at_rest(world: &World, state: &dyn Facts) -> bool {
     events && works
 }
 
-/// An event whose key went to another scope stays unrouted, which its diagnosis says. OWN-07
+/// An event whose key went to another scope, or whose decision claims a key of another Work, stays unrouted, which its
+/// diagnosis says; so does what comes behind it. OWN-07
 fn routed_or_diagnosed(world: &World, state: &dyn Facts, event: EventIx) -> bool {
-    let astray =
-        state.speaks_of(world, event).is_some() && state.resolves_to(world, event).is_none();
-    !state.is_unrouted(event) || astray
+    if !state.is_unrouted(event) {
+        return true;
+    }
+    let work = state.resolves_to(world, event);
+    let astray = state.speaks_of(world, event).is_some() && work.is_none();
+    let behind = |lower: EventIx| {
+        state.event(lower).seq < state.event(event).seq
+            && state.is_unrouted(lower)
+            && state.resolves_to(world, lower) == work
+            && routed_or_diagnosed(world, state, lower)
+    };
+    astray
+        || claims_foreign_key(world, state, event)
+        || (work.is_some() && below(world.slots()).map(EventIx).any(behind))
+}
+
+fn claims_foreign_key(world: &World, state: &dyn Facts, event: EventIx) -> bool {
+    let work = state.resolves_to(world, event);
+    let foreign = |key: &u8| {
+        let owner = state.owner(state.newest(world, *key));
+        owner.is_some_and(|owner| Some(owner) != work)
+    };
+    world.decision(event, state.current().configuration).attaches.iter().any(foreign)
 }
 
 fn work_rests(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
@@ -125,8 +157,11 @@ fn work_rests(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
     let settled = work.attempt.status != AttemptStatus::Running && work.excluded == Exclusion::None;
     let status = match work.status {
         WorkStatus::Running => false,
-        // Ready Work that does not start is held for a reason. A world that only routes starts nothing.
-        WorkStatus::Ready => work.hold != Hold::None || !world.offers(Kind::Claim),
+        // Ready Work that does not start is held for a reason, or was handed off or stands with nothing to do. A world
+        // that only routes starts nothing.
+        WorkStatus::Ready => {
+            !work.holds.is_empty() || !world.offers(Kind::Claim) || idles(world, state, ix)
+        }
         WorkStatus::Waiting => {
             state.active_wait(world, ix).is_some_and(|wait| wait_rests(world, state, wait))
         }
@@ -134,6 +169,13 @@ fn work_rests(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
         WorkStatus::Absent | WorkStatus::Failed | WorkStatus::Cancelled => true,
     };
     settled && status
+}
+
+/// Work without input that is not meant to end, and whose idle timer, if it has one, somebody would have to look at.
+fn idles(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
+    let work = state.work(ix);
+    let watched = work.idle != Timer::NONE && world.offers(Kind::CloseIdle);
+    !state.has_pending(ix) && work.wake.wait().is_none() && !watched
 }
 
 /// An active wait rests while no match is accepted, no timer runs, and somebody outside can still end it; a timer
@@ -144,6 +186,7 @@ fn wait_rests(world: &World, state: &dyn Facts, ix: WaitIx) -> bool {
     let was_refused = world.wait(ix).timeout.is_none() || wait.timer == Timer::DISABLED;
     wait.status == WaitStatus::Active
         && state.matched(world, ix).is_empty()
+        && state.selected(world, ix).is_empty()
         && reachable
         && was_refused
 }

@@ -3,10 +3,16 @@
 //! A property judges by the facts alone and never asks the law, so a broken law cannot talk it round. Step properties
 //! cost no state: they are checked on the edges of our own explorer.
 
+pub mod aliases;
 pub mod attempts;
 pub mod causality;
+pub mod configuration;
+pub mod decisions;
 pub mod ends;
+pub mod holds;
+pub mod ownership;
 pub mod routing;
+pub mod turns;
 pub mod waits;
 
 use crate::action::{Action, Commit};
@@ -64,7 +70,21 @@ pub struct Step<'a> {
 
 /// Every property, by area.
 pub fn all() -> impl Iterator<Item = &'static Property> {
-    [routing::ALL, attempts::ALL, waits::ALL, causality::ALL, ends::ALL].into_iter().flatten()
+    [
+        routing::ALL,
+        decisions::ALL,
+        ownership::ALL,
+        attempts::ALL,
+        configuration::ALL,
+        holds::ALL,
+        waits::ALL,
+        aliases::ALL,
+        causality::ALL,
+        turns::ALL,
+        ends::ALL,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The property of that name.
@@ -133,7 +153,8 @@ impl<'a> Step<'a> {
 
     /// Whether any fact changed.
     pub fn changed(&self) -> bool {
-        self.before.works() != self.after.works()
+        self.before.current() != self.after.current()
+            || self.before.works() != self.after.works()
             || self.before.events() != self.after.events()
             || self.before.waits() != self.after.waits()
     }

@@ -17,12 +17,21 @@ const ROWS: usize = 14;
 fn lane(action: &Action) -> usize {
     match action {
         Action::Commit(commit) => match commit {
-            Commit::Accept { .. } | Commit::Cancel { .. } => 0,
+            Commit::Accept { .. }
+            | Commit::Cancel { .. }
+            | Commit::Reload { .. }
+            | Commit::Drop { .. }
+            | Commit::Replay { .. }
+            | Commit::Reopen { .. }
+            | Commit::CreateWork { .. }
+            | Commit::Hold { .. }
+            | Commit::Release { .. } => 0,
             Commit::CommitRoute { .. }
             | Commit::Claim { .. }
             | Commit::ClearNeverHanded { .. }
             | Commit::Renew { .. }
             | Commit::Wake { .. }
+            | Commit::Translate { .. }
             | Commit::ClaimRecovery { .. }
             | Commit::Vacate { .. } => 1,
             Commit::Pin { .. }
@@ -30,7 +39,7 @@ fn lane(action: &Action) -> usize {
             | Commit::Fail { .. }
             | Commit::RegisterWait { .. }
             | Commit::SettleRecovery { .. } => 3,
-            Commit::FireTimer { .. } | Commit::AcceptTimeout { .. } => 4,
+            Commit::FireTimer { .. } | Commit::AcceptTimeout { .. } | Commit::CloseIdle { .. } => 4,
         },
         Action::World(Env::Evaluate { .. } | Env::Crash) => 1,
         Action::World(Env::Tick) => 4,

@@ -6,20 +6,37 @@
 //!
 //! This file says what is so; it decides nothing. `law/` decides.
 
+mod bytes;
+mod facts;
+
 use bytemuck::NoUninit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::index::{EventIx, Maybe, WaitIx, WorkIx, below};
+use crate::index::Maybe;
 use crate::outcome::RouteMark;
-use crate::worlds::World;
 
-/// All durable and volatile facts of one world. `EVENTS` counts the deliveries and two derived events a wait.
+pub use bytes::{Holds, Timer};
+pub use facts::Facts;
+
+/// All durable and volatile facts of one world. `EVENTS` is room for the deliveries and every event the law may derive;
+/// what a world has no use for stays as it is in the first state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State<const WORKS: usize, const EVENTS: usize, const WAITS: usize> {
+    current: Current,
     works: [Work; WORKS],
     events: [Event; EVENTS],
     waits: [Wait; WAITS],
+}
+
+/// What is current for the whole daemon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(C)]
+pub struct Current {
+    /// How often the configuration was replaced. BIND-10
+    pub generation: u8,
+    /// Which configuration of the world that is.
+    pub configuration: u8,
 }
 
 /// One Work with its last attempt.
@@ -30,10 +47,14 @@ pub struct Work {
     pub status: WorkStatus,
     /// The keys it owns, one bit each; bits are only ever added. OWN-06
     pub keys: u8,
+    /// The first key it ever owned, which a successor goes on from. TERM-03
+    pub first_key: Maybe,
     /// The scope it was created in.
     pub scope: u8,
+    /// Its kind, fixed when it was created. OURS-03
+    pub kind: u8,
     /// Why it is not started although it is ready.
-    pub hold: Hold,
+    pub holds: Holds,
     /// Failures counted against its budget. RETRY-09
     pub failures: u8,
     /// Whose process may still run. POLICY-22
@@ -42,8 +63,18 @@ pub struct Work {
     pub exited: Flag,
     /// The woken wait that the next claim continues. WAKE-18, WAKE-19
     pub wake: Maybe,
+    /// The release that the next claim goes on from: a causal limit had ended the chain. WAKE-24
+    pub released: Maybe,
     /// The wait it registered last.
     pub last_wait: Maybe,
+    /// The Work it succeeds. TERM-05
+    pub predecessor: Maybe,
+    /// The Work it is a child of. TERM-06
+    pub parent: Maybe,
+    /// The event by which a route closed it. OURS-02
+    pub closed_by: Maybe,
+    /// How long it may still be idle after a handoff.
+    pub idle: Timer,
     /// Its last attempt.
     pub attempt: Attempt,
 }
@@ -66,6 +97,10 @@ pub struct Attempt {
     pub trigger: Maybe,
     /// What derived events of this segment descend from. CAUSE-12, CAUSE-13
     pub cause: Maybe,
+    /// The generation its binding was pinned in. BIND-10
+    pub generation: u8,
+    /// Active time it has left while it is open, if its binding bounds it. WAKE-27, WAKE-28
+    pub active: Timer,
 }
 
 /// One event slot; not accepted while `seq` is 0.
@@ -76,6 +111,12 @@ pub struct Event {
     pub seq: u8,
     /// What routing committed.
     pub mark: RouteMark,
+    /// The generation its mark was made in, from 1; 0 while it has none. BIND-12
+    pub generation: u8,
+    /// Its key, in the generation that was the newest when it was accepted. TERM-04
+    pub key: Maybe,
+    /// The event it repeats, if an operator replayed one. OURS-08
+    pub repeats: Maybe,
     /// The Work it is associated with.
     pub work: Maybe,
     /// The event its chain started from; itself for a root.
@@ -86,6 +127,12 @@ pub struct Event {
     pub input: Input,
     /// What a handler proposed for it, which is volatile.
     pub proposal: Proposal,
+    /// Its identity came again with another body. OURS-17
+    pub conflicting: Flag,
+    /// Ticks during which its body under another identity is suspect; 0 for most senders. OURS-17
+    pub suspect: u8,
+    /// What was refused by a causal limit on its account. REJECT-01
+    pub rejected: u8,
 }
 
 /// One wait slot.
@@ -102,6 +149,12 @@ pub struct Wait {
     pub timer: Timer,
     /// What the timeout would descend from, while the timer is armed. TIMER-01
     pub cause: Maybe,
+    /// Whether its subscription stands. ALIAS-11
+    pub subscribed: Flag,
+    /// The last source event translated. The next subscription of the Work to the source goes on from it. ALIAS-02
+    pub checkpoint: u8,
+    /// Which subscription of its Work it is, from 1; 0 if it has none.
+    pub subscription: u8,
     /// How often it woke: the law must keep this at one. WAKE-10
     pub wakes: u8,
     /// What was refused by a causal limit: bit 0 the timeout, bit 1 the continuation. REJECT-01
@@ -112,6 +165,13 @@ pub struct Wait {
 pub const TIMEOUT_REJECTED: u8 = 1;
 /// Bit of [`Wait::rejected`] for a refused continuation.
 pub const CONTINUATION_REJECTED: u8 = 2;
+
+/// Bit of [`Event::rejected`]: the event of this slot itself was refused, an alias or a turn's end.
+pub const ITSELF_REJECTED: u8 = 1;
+/// Bit of [`Event::rejected`]: a replay of this event was refused.
+pub const REPLAY_REJECTED: u8 = 2;
+/// Bit of [`Event::rejected`]: the successor that routing this event would have made was refused.
+pub const SUCCESSOR_REJECTED: u8 = 4;
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident { $first:ident $(, $rest:ident)* })*) => {$(
@@ -130,8 +190,8 @@ statuses! {
     Flag { No, Yes }
     /// Lifecycle of a Work.
     WorkStatus { Absent, Ready, Running, Waiting, Completed, Failed, Cancelled }
-    /// Why a ready Work does not start.
-    Hold { None, Exhausted, CausalLimit }
+    /// One reason why a ready Work does not start.
+    Hold { Exhausted, CausalLimit, Operator }
     /// The exclusion mark: which segment it names.
     Exclusion { None, LastSegment, EarlierSegment }
     /// Lifecycle of an attempt.
@@ -144,48 +204,6 @@ statuses! {
     Input { No, Pending, Batch, Consumed }
     /// What became of a handler's proposal.
     Proposal { None, Fresh, Stale }
-}
-
-/// The timer of a wait in one byte: none or gone, disabled, or armed with the ticks that remain.
-#[derive(Clone, Copy, Default, PartialEq, Eq, NoUninit)]
-#[repr(transparent)]
-pub struct Timer(u8);
-
-impl Timer {
-    /// Never armed, fired or cancelled.
-    pub const NONE: Timer = Timer(0);
-    /// A causal limit refused the firing once. CAUSE-33
-    pub const DISABLED: Timer = Timer(1);
-
-    /// Armed, due in so many ticks.
-    pub fn due_in(ticks: u8) -> Self {
-        Timer(ticks + 2)
-    }
-
-    /// Ticks until it is due, if it is armed; 0 = due. WAKE-04
-    pub fn ticks(self) -> Option<u8> {
-        self.0.checked_sub(2)
-    }
-
-    /// The same timer one tick later.
-    #[must_use]
-    pub fn later(self) -> Self {
-        match self.ticks() {
-            Some(ticks) => Timer::due_in(ticks.saturating_sub(1)),
-            None => self,
-        }
-    }
-}
-
-impl std::fmt::Debug for Timer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (*self, self.ticks()) {
-            (Timer::NONE, _) => f.write_str("-"),
-            (Timer::DISABLED, _) => f.write_str("disabled"),
-            (_, Some(ticks)) => write!(f, "{ticks}t"),
-            (_, None) => f.write_str("?"),
-        }
-    }
 }
 
 impl WorkStatus {
@@ -214,174 +232,11 @@ impl AttemptStatus {
     }
 }
 
-/// The sizes of a state may differ from world to world; law and properties see its tables only.
-pub trait Facts {
-    /// The Works, by index.
-    fn works(&self) -> &[Work];
-    /// The events, by index.
-    fn events(&self) -> &[Event];
-    /// The waits, by index.
-    fn waits(&self) -> &[Wait];
-    /// The Works, to be changed.
-    fn works_mut(&mut self) -> &mut [Work];
-    /// The events, to be changed.
-    fn events_mut(&mut self) -> &mut [Event];
-    /// The waits, to be changed.
-    fn waits_mut(&mut self) -> &mut [Wait];
-
-    /// One Work.
-    fn work(&self, work: WorkIx) -> &Work {
-        &self.works()[work.at()]
-    }
-
-    /// One event.
-    fn event(&self, event: EventIx) -> &Event {
-        &self.events()[event.at()]
-    }
-
-    /// One wait.
-    fn wait(&self, wait: WaitIx) -> &Wait {
-        &self.waits()[wait.at()]
-    }
-
-    /// One Work, to be changed.
-    fn work_mut(&mut self, work: WorkIx) -> &mut Work {
-        &mut self.works_mut()[work.at()]
-    }
-
-    /// One event, to be changed.
-    fn event_mut(&mut self, event: EventIx) -> &mut Event {
-        &mut self.events_mut()[event.at()]
-    }
-
-    /// One wait, to be changed.
-    fn wait_mut(&mut self, wait: WaitIx) -> &mut Wait {
-        &mut self.waits_mut()[wait.at()]
-    }
-
-    /// Whether the Work exists.
-    fn exists(&self, work: WorkIx) -> bool {
-        self.work(work).status != WorkStatus::Absent
-    }
-
-    /// Whether the event is accepted.
-    fn is_accepted(&self, event: EventIx) -> bool {
-        self.event(event).seq > 0
-    }
-
-    /// Whether the event is accepted and carries no mark.
-    fn is_unrouted(&self, event: EventIx) -> bool {
-        self.is_accepted(event) && self.event(event).mark == RouteMark::Unrouted
-    }
-
-    /// The latest sequence given, 0 before the first. INGRESS-02
-    fn latest(&self) -> u8 {
-        self.events().iter().map(|event| event.seq).max().unwrap_or(0)
-    }
-
-    /// The owner of a key. OWN-01
-    fn owner(&self, key: u8) -> Option<WorkIx> {
-        let owner = self.works().iter().position(|work| work.keys & (1 << key) != 0)?;
-        below(self.works().len()).nth(owner).map(WorkIx)
-    }
-
-    /// The Work an event speaks of by its target or by its key, whatever its scope. ROUTE-23
-    fn speaks_of(&self, world: &World, event: EventIx) -> Option<WorkIx> {
-        let about = world.about(event);
-        about.target.or_else(|| about.key.and_then(|key| self.owner(key)))
-    }
-
-    /// The Work an event resolves to. An owner in another scope is none of its business. OWN-03
-    fn resolves_to(&self, world: &World, event: EventIx) -> Option<WorkIx> {
-        let about = world.about(event);
-        let work = self.speaks_of(world, event)?;
-        let same_scope = about.scope.is_none_or(|scope| scope == self.work(work).scope);
-        same_scope.then_some(work)
-    }
-
-    /// Whether an accepted event can wake a wait. WAIT-03 WAIT-04 WAIT-05 WAIT-08 WAIT-15 TIMER-06
-    fn matches(&self, world: &World, wait: WaitIx, event: EventIx) -> bool {
-        self.matches_above(world, wait, event, self.wait(wait).watermark)
-    }
-
-    /// The same against a watermark of the caller's choice.
-    fn matches_above(&self, world: &World, wait: WaitIx, event: EventIx, watermark: u8) -> bool {
-        let unserved = match self.event(event).mark {
-            RouteMark::Unrouted => self.is_accepted(event),
-            RouteMark::Queued => self.event(event).input == Input::Pending,
-            RouteMark::Woke
-            | RouteMark::Unmatched
-            | RouteMark::Terminal
-            | RouteMark::Continuation => false,
-        };
-        if event == world.timeout_of(wait) {
-            return unserved;
-        }
-        let def = world.wait(wait);
-        unserved
-            && self.event(event).seq > watermark
-            && self.resolves_to(world, event) == Some(def.work)
-            && world.selects(def, event)
-    }
-
-    /// The unserved matches of a wait, in acceptance order. WAKE-02
-    fn matched(&self, world: &World, wait: WaitIx) -> Vec<EventIx> {
-        let mut matched: Vec<EventIx> = below(self.events().len())
-            .map(EventIx)
-            .filter(|event| self.matches(world, wait, *event))
-            .collect();
-        matched.sort_by_key(|event| self.event(*event).seq);
-        matched
-    }
-
-    /// The active wait of a Work. WAIT-10
-    fn active_wait(&self, world: &World, work: WorkIx) -> Option<WaitIx> {
-        below(self.waits().len()).map(WaitIx).find(|wait| {
-            self.wait(*wait).status == WaitStatus::Active && world.wait(*wait).work == work
-        })
-    }
-
-    /// Whether some accepted, unrouted event resolves to the Work. DONE-02
-    fn owed_a_route(&self, world: &World, work: WorkIx) -> bool {
-        below(self.events().len())
-            .map(EventIx)
-            .any(|event| self.is_unrouted(event) && self.resolves_to(world, event) == Some(work))
-    }
-
-    /// The input of a Work in one standing, in acceptance order. POLICY-09
-    fn input(&self, work: WorkIx, standing: Input) -> Vec<EventIx> {
-        let mut input: Vec<EventIx> = below(self.events().len())
-            .map(EventIx)
-            .filter(|event| self.is_input(*event, work, standing))
-            .collect();
-        input.sort_by_key(|event| self.event(*event).seq);
-        input
-    }
-
-    /// Whether an event is input of a Work in one standing.
-    fn is_input(&self, event: EventIx, work: WorkIx, standing: Input) -> bool {
-        let event = self.event(event);
-        event.input == standing && event.work == work.into()
-    }
-
-    /// Whether a Work has pending input. POLICY-35
-    fn has_pending(&self, work: WorkIx) -> bool {
-        below(self.events().len()).any(|event| self.is_input(EventIx(event), work, Input::Pending))
-    }
-
-    /// Attempts running in a scope. POLICY-06
-    fn running_in(&self, scope: u8) -> usize {
-        self.works()
-            .iter()
-            .filter(|work| work.scope == scope && work.attempt.status == AttemptStatus::Running)
-            .count()
-    }
-}
-
 impl<const WORKS: usize, const EVENTS: usize, const WAITS: usize> State<WORKS, EVENTS, WAITS> {
     /// Nothing accepted yet.
     pub fn new() -> Self {
         State {
+            current: Current::default(),
             works: [Work::default(); WORKS],
             events: [Event::default(); EVENTS],
             waits: [Wait::default(); WAITS],
@@ -400,6 +255,14 @@ impl<const WORKS: usize, const EVENTS: usize, const WAITS: usize> Default
 impl<const WORKS: usize, const EVENTS: usize, const WAITS: usize> Facts
     for State<WORKS, EVENTS, WAITS>
 {
+    fn current(&self) -> &Current {
+        &self.current
+    }
+
+    fn current_mut(&mut self) -> &mut Current {
+        &mut self.current
+    }
+
     fn works(&self) -> &[Work] {
         &self.works
     }
@@ -430,6 +293,7 @@ impl<const WORKS: usize, const EVENTS: usize, const WAITS: usize> std::hash::Has
     for State<WORKS, EVENTS, WAITS>
 {
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        hasher.write(bytemuck::bytes_of(&self.current));
         hasher.write(bytemuck::cast_slice(&self.works));
         hasher.write(bytemuck::cast_slice(&self.events));
         hasher.write(bytemuck::cast_slice(&self.waits));

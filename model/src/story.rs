@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::action::{Action, Authority, Commit, Env, Mark, Verdict};
+use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Mark, Verdict};
 use crate::check::judge;
 use crate::index::{EventIx, WorkIx, below};
 use crate::law::Law;
@@ -45,8 +45,8 @@ fn committed(world: &World, commit: Commit) -> String {
         Commit::Renew { work, by } => {
             format!("the lease of {} is renewed{}", name(work), shown(by))
         }
-        Commit::Complete { work, by } => {
-            format!("the attempt of {} completes{}", name(work), shown(by))
+        Commit::Complete { work, by, ending, declares } => {
+            format!("the attempt of {} {}{}", name(work), ends(ending, declares), shown(by))
         }
         Commit::Fail { work, by } => format!("the attempt of {} fails{}", name(work), shown(by)),
         Commit::RegisterWait { work, by, wait, after } => {
@@ -76,7 +76,51 @@ fn committed(world: &World, commit: Commit) -> String {
         Commit::Vacate { work, segment: Authority::Stale } => {
             format!("the exit of an earlier segment of {} is seen", name(work))
         }
-        Commit::Cancel { work } => format!("an operator cancels {}", name(work)),
+        Commit::Cancel { work, expect, for_good } => {
+            let good = if for_good { " for good" } else { "" };
+            format!("an operator cancels {}{good}{}", name(work), meant(expect))
+        }
+        Commit::Reload { configuration } => format!("configuration {configuration} is loaded"),
+        Commit::Drop { event } => format!("an operator drops {}", world.event_name(event)),
+        Commit::Replay { event, request } => {
+            let request = world.delivery(request).name;
+            format!("an operator replays {} as {request}", world.event_name(event))
+        }
+        Commit::Reopen { work, expect, request } => {
+            let request = world.delivery(request).name;
+            format!("an operator reopens {} by {request}{}", name(work), meant(expect))
+        }
+        Commit::CreateWork { request } => {
+            format!("an operator creates Work by {}", world.delivery(request).name)
+        }
+        Commit::Hold { work, expect } => {
+            format!("an operator holds {}{}", name(work), meant(expect))
+        }
+        Commit::Release { work, expect, request } => {
+            let request = world.delivery(request).name;
+            format!("an operator releases {} by {request}{}", name(work), meant(expect))
+        }
+        Commit::Translate { wait, source } => {
+            format!("{} is translated for {}", world.event_name(source), wait_name(wait))
+        }
+        Commit::CloseIdle { work } => format!("{} is closed as idle", name(work)),
+    }
+}
+
+fn ends(ending: Ending, declares: bool) -> &'static str {
+    match (ending, declares) {
+        (Ending::Completed, false) => "completes",
+        (Ending::Completed, true) => "completes and declares a status",
+        (Ending::Handoff, false) => "hands off",
+        (Ending::Handoff, true) => "hands off and declares a status",
+    }
+}
+
+fn meant(expect: Expect) -> &'static str {
+    match expect {
+        Expect::Any => "",
+        Expect::Last => ", naming its last attempt",
+        Expect::Other => ", naming another attempt",
     }
 }
 
@@ -136,6 +180,11 @@ fn mark_name(mark: RouteMark) -> &'static str {
         RouteMark::Queued => "queued",
         RouteMark::Woke => "woke",
         RouteMark::Unmatched => "unmatched",
+        RouteMark::Drop => "dropped",
+        RouteMark::Close => "closing",
+        RouteMark::OperatorDrop => "dropped by an operator",
+        RouteMark::ReplaySuspect => "suspect",
+        RouteMark::Release => "release",
         RouteMark::Terminal => "terminal",
         RouteMark::Continuation => "continuation",
     }
@@ -192,7 +241,16 @@ pub fn view_facts(view: &View) -> Vec<(String, String)> {
         } else {
             String::new()
         };
-        flat.push((event.event.clone(), format!("{}{work}{chain}", mark_name(event.mark))));
+        let generation = match event.generation {
+            Some(generation) if generation > 0 => format!(" in generation {generation}"),
+            Some(_) | None => String::new(),
+        };
+        let conflict = if event.conflicting { ", conflicting" } else { "" };
+        let mark = mark_name(event.mark);
+        flat.push((event.event.clone(), format!("{mark}{work}{generation}{chain}{conflict}")));
+    }
+    if view.generation > 0 {
+        flat.push(("generation".into(), view.generation.to_string()));
     }
     for key in view.keys.iter().filter(|key| key.owner.is_some()) {
         flat.push((format!("key {}", key.key), key.owner.clone().unwrap_or_default()));
@@ -202,7 +260,7 @@ pub fn view_facts(view: &View) -> Vec<(String, String)> {
     }
     for rejection in &view.rejections {
         flat.push((
-            format!("rejection {}", rejection.wait),
+            format!("rejection {}", rejection.of),
             format!("{:?}", rejection.kind).to_lowercase(),
         ));
     }
@@ -226,8 +284,7 @@ fn flatten(name: &str, value: &serde_json::Value, flat: &mut Vec<(String, String
             flat.push((name.into(), items.join(", ")));
         }
         serde_json::Value::Null => {}
-        serde_json::Value::Number(zero)
-            if name.ends_with(".failures") && zero.as_u64() == Some(0) => {}
+        serde_json::Value::Number(zero) if says_nothing(name) && zero.as_u64() == Some(0) => {}
         serde_json::Value::String(word) if word == "none" => {}
         serde_json::Value::String(_)
         | serde_json::Value::Number(_)
@@ -235,6 +292,10 @@ fn flatten(name: &str, value: &serde_json::Value, flat: &mut Vec<(String, String
             flat.push((name.into(), plain(value)));
         }
     }
+}
+
+fn says_nothing(name: &str) -> bool {
+    name.ends_with(".failures") || name.ends_with(".generation")
 }
 
 fn plain(value: &serde_json::Value) -> String {
@@ -325,9 +386,9 @@ pub(crate) fn brief(state: &dyn Facts, f: &mut std::fmt::Formatter<'_>) -> std::
     {
         writeln!(
             f,
-            "w{ix} {:?} hold={:?} excluded={:?} | attempt {} {:?} {:?} lease={} trigger={:?} cause={:?}",
+            "w{ix} {:?} holds={:?} excluded={:?} | attempt {} {:?} {:?} lease={} trigger={:?} cause={:?}",
             work.status,
-            work.hold,
+            work.holds.reasons().collect::<Vec<_>>(),
             work.excluded,
             work.attempt.number,
             work.attempt.status,

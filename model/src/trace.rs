@@ -3,6 +3,8 @@
 //! The model, the harness and a runtime's journal all speak this form. A trace says what was done and what was answered;
 //! the view after a step is optional.
 
+mod universe;
+
 use std::io::{BufRead, Write};
 
 use schemars::JsonSchema;
@@ -15,6 +17,8 @@ use crate::outcome::{NamedOutcome, Outcome};
 use crate::state::State;
 use crate::view::{View, view};
 use crate::worlds::{TICK_MS, Visit, World, named, visit};
+
+pub use universe::*;
 
 /// The version of the form.
 pub const VERSION: u32 = 1;
@@ -36,76 +40,6 @@ pub struct Header {
     /// The property that its last step breaks, if it is a counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaks: Option<String>,
-}
-
-/// The names a trace may use, and the constants of its world.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Universe {
-    /// Keys.
-    pub keys: Vec<String>,
-    /// Deliveries with what they say.
-    pub deliveries: Vec<DeliveryCard>,
-    /// Works with their binding.
-    pub works: Vec<WorkCard>,
-    /// Waits with their subscription.
-    pub waits: Vec<WaitCard>,
-    /// Ticks a lease lasts.
-    pub lease: u8,
-    /// Attempts a scope may run.
-    pub capacity: usize,
-    /// How deep a derived event may be.
-    pub depth_max: u8,
-}
-
-/// A delivery as a trace describes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DeliveryCard {
-    /// Its name.
-    pub name: String,
-    /// Its identity.
-    pub identity: String,
-    /// Its type.
-    pub kind: String,
-    /// Its key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// The Work it names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-    /// Its scope.
-    pub scope: String,
-    /// Whether a route matches it.
-    pub routed: bool,
-    /// The Work it would create.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proposes: Option<String>,
-}
-
-/// A Work as a trace describes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkCard {
-    /// Its name.
-    pub name: String,
-    /// Its binding can resume a parked attempt.
-    pub resumes: bool,
-    /// Its binding holds every process until the pin.
-    pub holds_until_pin: bool,
-}
-
-/// A wait as a trace describes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WaitCard {
-    /// Its name.
-    pub name: String,
-    /// The Work that may register it.
-    pub work: String,
-    /// Its keys.
-    pub keys: Vec<String>,
-    /// Its types; empty passes any.
-    pub types: Vec<String>,
-    /// Ticks until its timeout.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<u8>,
 }
 
 /// One line after the header.
@@ -266,51 +200,5 @@ pub fn header(law: Law) -> Header {
         tick_ms: TICK_MS,
         mutant: law.mutant,
         breaks: None,
-    }
-}
-
-/// Everything of a world that a trace may name.
-pub fn universe(world: &World) -> Universe {
-    let key = |ix: &u8| world.keys[usize::from(*ix)].to_string();
-    let kind = |ix: &u8| world.types[usize::from(*ix)].to_string();
-    Universe {
-        keys: world.keys.iter().map(ToString::to_string).collect(),
-        deliveries: world
-            .deliveries
-            .iter()
-            .map(|delivery| DeliveryCard {
-                name: delivery.name.into(),
-                identity: delivery.identity.into(),
-                kind: kind(&delivery.kind),
-                key: delivery.key.as_ref().map(key),
-                target: delivery.target.map(|work| world.work_name(work)),
-                scope: world.scopes[usize::from(delivery.scope)].into(),
-                routed: delivery.routed,
-                proposes: delivery.proposes.map(|work| world.work_name(work)),
-            })
-            .collect(),
-        works: world
-            .works
-            .iter()
-            .map(|work| WorkCard {
-                name: work.name.into(),
-                resumes: work.binding.resumes,
-                holds_until_pin: work.binding.holds,
-            })
-            .collect(),
-        waits: world
-            .waits
-            .iter()
-            .map(|wait| WaitCard {
-                name: wait.name.into(),
-                work: world.work_name(wait.work),
-                keys: wait.keys.iter().map(key).collect(),
-                types: wait.types.iter().map(kind).collect(),
-                timeout: wait.timeout,
-            })
-            .collect(),
-        lease: world.lease,
-        capacity: world.capacity,
-        depth_max: world.depth_max,
     }
 }

@@ -8,37 +8,47 @@ use serde::{Deserialize, Serialize};
 use crate::index::{EventIx, Maybe, WaitIx, WorkIx, below};
 use crate::outcome::RouteMark;
 use crate::state::{
-    AttemptStatus, CONTINUATION_REJECTED, Event, Exclusion, Facts, Hold, Input, Phase,
-    TIMEOUT_REJECTED, Timer, WaitStatus, Work, WorkStatus,
+    AttemptStatus, CONTINUATION_REJECTED, Event, Exclusion, Facts, Flag, Hold, ITSELF_REJECTED,
+    Input, Phase, REPLAY_REJECTED, SUCCESSOR_REJECTED, TIMEOUT_REJECTED, Timer, WaitStatus, Work,
+    WorkStatus,
 };
-use crate::worlds::World;
+use crate::worlds::{Origin, World};
 
 /// Everything a state shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
+    /// The current generation of the configuration, 0 for the first.
+    pub generation: u8,
     /// Accepted events in sequence order.
     pub events: Vec<EventView>,
     /// Every key of the universe, in its order.
     pub keys: Vec<KeyView>,
     /// Existing Works, in the order of the universe.
     pub works: Vec<WorkView>,
-    /// Rejections recorded, by wait in the order of the universe, a timeout before a continuation.
+    /// Rejections recorded, in the order of their kinds and then of the universe.
     pub rejections: Vec<RejectionView>,
 }
 
 /// One accepted event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventView {
-    /// Which it is: a delivery's name, `timeout/WAIT` or `woken/WAIT`.
+    /// Which it is: a delivery's name, `timeout/WAIT`, `woken/WAIT`, `alias/WAIT/EVENT`, `ended/WORK/ATTEMPT` or
+    /// `created/WORK`.
     pub event: String,
+    /// Its key, in the generation it was accepted under.
+    pub key: Option<String>,
     /// The committed result of routing it; `unrouted` if there is none.
     pub mark: RouteMark,
+    /// The generation its mark was made under.
+    pub generation: Option<u8>,
     /// The Work its mark associates it with.
     pub work: Option<String>,
     /// The event its chain started from.
     pub root: String,
     /// Derivations since that root.
     pub depth: u8,
+    /// Its identity came again with another body.
+    pub conflicting: bool,
 }
 
 /// One key.
@@ -57,12 +67,22 @@ pub struct WorkView {
     pub work: String,
     /// Where its lifecycle stands.
     pub status: WorkStatus,
-    /// Why it does not start.
-    pub hold: Hold,
+    /// Its kind.
+    pub kind: String,
+    /// Why it does not start, in order of declaration.
+    pub holds: Vec<Hold>,
     /// Failures counted against its budget.
     pub failures: u8,
     /// The exclusion mark, and whether it names the last segment.
     pub excluded: Exclusion,
+    /// Its idle timer.
+    pub idle: TimerView,
+    /// The Work it succeeds.
+    pub predecessor: Option<String>,
+    /// The Work it is a child of.
+    pub parent: Option<String>,
+    /// The event by which a route closed it.
+    pub closed_by: Option<String>,
     /// Its last attempt.
     pub attempt: Option<AttemptView>,
     /// Pending input in acceptance order.
@@ -82,6 +102,10 @@ pub struct AttemptView {
     pub status: AttemptStatus,
     /// Phase of a running attempt; `none` for any other.
     pub phase: Phase,
+    /// The generation its binding was pinned in.
+    pub generation: u8,
+    /// Active time it has left while it is open, in ticks, if its binding bounds it.
+    pub active: Option<u8>,
     /// Its lease.
     pub lease: LeaseView,
     /// The event that started it.
@@ -117,6 +141,8 @@ pub struct WaitView {
     pub winner: Option<String>,
     /// Its timer.
     pub timer: TimerView,
+    /// The last source event translated, while its subscription stands.
+    pub checkpoint: Option<u8>,
 }
 
 /// The timer of a wait.
@@ -134,20 +160,31 @@ pub enum TimerView {
 /// One recorded rejection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectionView {
-    /// The wait concerned.
-    pub wait: String,
     /// What was refused.
     pub kind: RejectionKind,
+    /// For what: the wait of a timeout or a continuation, `WAIT/EVENT` for an alias, `WORK/ATTEMPT` for a turn's end, the
+    /// routed event for a successor, the original for a replay.
+    pub of: String,
 }
 
-/// Which derived event of a wait a causal limit refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Which derived event a causal limit refused.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectionKind {
     /// Its timeout.
     Timeout,
     /// The continuation of its wake.
     Continuation,
+    /// An alias.
+    Alias,
+    /// The end of a turn.
+    TurnEnd,
+    /// The successor of ended Work.
+    Successor,
+    /// A replay.
+    Replay,
 }
 
 /// The named view of a state.
@@ -158,6 +195,7 @@ pub fn view(world: &World, state: &dyn Facts) -> View {
         .collect();
     events.sort_by_key(|event| state.event(*event).seq);
     View {
+        generation: state.current().generation,
         events: events
             .into_iter()
             .map(|event| event_view(world, event, state.event(event)))
@@ -168,19 +206,20 @@ pub fn view(world: &World, state: &dyn Facts) -> View {
             .filter(|work| state.exists(*work))
             .map(|work| work_view(world, state, work))
             .collect(),
-        rejections: below(state.waits().len())
-            .flat_map(|wait| rejections(world, state, WaitIx(wait)))
-            .collect(),
+        rejections: rejections(world, state),
     }
 }
 
 fn event_view(world: &World, ix: EventIx, event: &Event) -> EventView {
     EventView {
         event: world.event_name(ix),
+        key: event.key.key().map(|key| world.keys[usize::from(key)].to_string()),
         mark: event.mark,
+        generation: event.generation.checked_sub(1),
         work: event.work.work().map(|work| world.work_name(work)),
         root: named(world, event.root).unwrap_or_default(),
         depth: event.depth,
+        conflicting: event.conflicting == Flag::Yes,
     }
 }
 
@@ -199,9 +238,14 @@ fn work_view(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkView {
     WorkView {
         work: world.work_name(ix),
         status: work.status,
-        hold: work.hold,
+        kind: world.kind(work.kind).name.into(),
+        holds: work.holds.reasons().collect(),
         failures: work.failures,
         excluded: work.excluded,
+        idle: timer(work.idle),
+        predecessor: work.predecessor.work().map(|work| world.work_name(work)),
+        parent: work.parent.work().map(|work| world.work_name(work)),
+        closed_by: named(world, work.closed_by),
         attempt: (work.attempt.number > 0).then(|| attempt_view(world, state, ix)),
         pending: names(world, &state.input(ix, Input::Pending)),
         consumed: names(world, &consumed),
@@ -215,6 +259,8 @@ fn attempt_view(world: &World, state: &dyn Facts, work: WorkIx) -> AttemptView {
         number: attempt.number,
         status: attempt.status,
         phase: attempt.phase,
+        generation: attempt.generation,
+        active: attempt.active.ticks(),
         lease: lease(state.work(work)),
         trigger: named(world, attempt.trigger).unwrap_or_default(),
         batch: names(world, &state.input(work, Input::Batch)),
@@ -246,6 +292,7 @@ fn wait_view(world: &World, state: &dyn Facts, ix: WaitIx) -> WaitView {
         watermark: wait.watermark,
         winner: named(world, wait.winner),
         timer: timer(wait.timer),
+        checkpoint: (wait.subscribed == Flag::Yes).then_some(wait.checkpoint),
     }
 }
 
@@ -257,16 +304,43 @@ fn timer(timer: Timer) -> TimerView {
     }
 }
 
-fn rejections(world: &World, state: &dyn Facts, ix: WaitIx) -> Vec<RejectionView> {
-    let bits = state.wait(ix).rejected;
-    [
-        (TIMEOUT_REJECTED, RejectionKind::Timeout),
-        (CONTINUATION_REJECTED, RejectionKind::Continuation),
-    ]
-    .into_iter()
-    .filter(|(bit, _)| bits & bit != 0)
-    .map(|(_, kind)| RejectionView { wait: world.wait(ix).name.to_string(), kind })
-    .collect()
+fn rejections(world: &World, state: &dyn Facts) -> Vec<RejectionView> {
+    let of_waits = below(world.waits.len()).map(WaitIx).flat_map(|wait| {
+        let (bits, name) = (state.wait(wait).rejected, world.wait(wait).name);
+        [
+            (bits & TIMEOUT_REJECTED, RejectionKind::Timeout),
+            (bits & CONTINUATION_REJECTED, RejectionKind::Continuation),
+        ]
+        .map(|(bit, kind)| (bit, kind, name.to_string()))
+    });
+    let of_events = below(world.slots()).map(EventIx).flat_map(|event| {
+        let (bits, name) = (state.event(event).rejected, world.event_name(event));
+        let (kind, of) = match world.origin(event) {
+            Origin::Ended(work, attempt) => {
+                (RejectionKind::TurnEnd, format!("{}/{attempt}", world.work_name(work)))
+            }
+            Origin::Alias(wait, source) => {
+                let (wait, source) = (world.wait(wait).name, world.event_name(source));
+                (RejectionKind::Alias, format!("{wait}/{source}"))
+            }
+            Origin::Delivery(_)
+            | Origin::Timeout(_)
+            | Origin::Continuation(_)
+            | Origin::Created(_) => (RejectionKind::Alias, name.clone()),
+        };
+        [
+            (bits & ITSELF_REJECTED, kind, of),
+            (bits & SUCCESSOR_REJECTED, RejectionKind::Successor, name.clone()),
+            (bits & REPLAY_REJECTED, RejectionKind::Replay, name),
+        ]
+    });
+    let mut recorded: Vec<RejectionView> = of_waits
+        .chain(of_events)
+        .filter(|(bit, _, _)| *bit != 0)
+        .map(|(_, kind, of)| RejectionView { kind, of })
+        .collect();
+    recorded.sort_by_key(|rejection| rejection.kind);
+    recorded
 }
 
 fn names(world: &World, events: &[EventIx]) -> Vec<String> {

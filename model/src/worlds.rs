@@ -4,148 +4,48 @@
 //! route commit for an unrouted event only with a proposal, the exit of a process only once, and each wait once.
 //! Every world exhausts; its counts are pinned in `tests/worlds.rs`.
 
+mod aliases;
+mod attempts;
 mod catalogue;
+mod definition;
+mod endings;
 mod environment;
+mod parts;
+mod routing;
+mod waiting;
 
-use crate::action::{Kind, Mark};
+use crate::action::Kind;
 use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
 
 pub use catalogue::*;
+pub use definition::*;
 pub use environment::offered;
 
 /// Milliseconds of one tick, wherever a trace needs instants.
 pub const TICK_MS: u64 = 1_000;
 
-/// One bounded starting point for the checker.
-#[derive(Clone, Copy, Debug)]
-pub struct World {
-    /// Its name, as commands and traces use it.
-    pub name: &'static str,
-    /// What it isolates, in a sentence.
-    pub shows: &'static str,
-    /// Scopes, by index.
-    pub scopes: &'static [&'static str],
-    /// Keys, by index; at most eight.
-    pub keys: &'static [&'static str],
-    /// Event types, by index.
-    pub types: &'static [&'static str],
-    /// What senders may offer.
-    pub deliveries: &'static [Delivery],
-    /// The Works that may come to exist.
-    pub works: &'static [WorkDef],
-    /// The waits that may be registered.
-    pub waits: &'static [WaitDef],
-    /// How long a lease lasts, in ticks.
-    pub lease: u8,
-    /// How many attempts a scope may run.
-    pub capacity: usize,
-    /// How deep a derived event may be. CAUSE-15
-    pub depth_max: u8,
-    /// The kinds of action the surroundings offer.
-    pub offers: &'static [Kind],
-}
-
-/// One delivery of a sender, with what trusted configuration says of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Delivery {
-    /// Its name.
-    pub name: &'static str,
-    /// The identity `(source, delivery id)`; two deliveries of one identity are one event. INGRESS-05
-    pub identity: &'static str,
-    /// Index of its type.
-    pub kind: u8,
-    /// The type belongs to a core family. CAUSE-07
-    pub core: bool,
-    /// Index of its key.
-    pub key: Option<u8>,
-    /// The Work it names.
-    pub target: Option<WorkIx>,
-    /// The scope trusted configuration selected. INGRESS-08
-    pub scope: u8,
-    /// Whether some route matches it.
-    pub routed: bool,
-    /// The Work its handler proposes when its key has no owner; stable over re-evaluation. ROUTE-16
-    pub proposes: Option<WorkIx>,
-    /// From when on the sender has it.
-    pub when: When,
-}
-
-/// One Work of the universe.
-#[derive(Clone, Copy, Debug)]
-pub struct WorkDef {
-    /// Its name.
-    pub name: &'static str,
-    /// What the binding pinned with its attempts can do.
-    pub binding: Binding,
-}
-
-/// What an executor binding can do.
-#[derive(Clone, Copy, Debug)]
-pub struct Binding {
-    /// Its name.
-    pub name: &'static str,
-    /// A parked attempt can be resumed. WAKE-16
-    pub resumes: bool,
-    /// No process of a segment proceeds before the pin. ADOPT-07
-    pub holds: bool,
-}
-
-/// One wait of the universe.
-#[derive(Clone, Copy, Debug)]
-pub struct WaitDef {
-    /// Its name.
-    pub name: &'static str,
-    /// The Work whose attempts may register it.
-    pub work: WorkIx,
-    /// Indices of its keys.
-    pub keys: &'static [u8],
-    /// Indices of its types; empty passes any. WAIT-03
-    pub types: &'static [u8],
-    /// Ticks until its timeout.
-    pub timeout: Option<u8>,
-    /// The watermarks a registration may declare.
-    pub after: &'static [Mark],
-}
-
-/// From when on an action of the surroundings is possible.
-#[derive(Clone, Copy, Debug)]
-pub enum When {
-    /// From the beginning.
-    Always,
-    /// Once the Work exists.
-    Exists(WorkIx),
-    /// Once an attempt of the Work was claimed.
-    Started(WorkIx),
-    /// Once the wait was registered.
-    Registered(WaitIx),
-}
-
-/// What an event says of itself: the facts that resolve it.
-#[derive(Clone, Copy, Debug)]
-pub struct About {
-    /// Its key.
-    pub key: Option<u8>,
-    /// The Work it names.
-    pub target: Option<WorkIx>,
-    /// The scope selected for it; none for derived events, which name their Work.
-    pub scope: Option<u8>,
-}
-
-/// Which event an event slot stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A delivery of a sender.
-    Delivery(DeliveryIx),
-    /// The timeout of a wait.
-    Timeout(WaitIx),
-    /// `core.wait.woken` of a wait.
-    Continuation(WaitIx),
-}
-
 impl World {
-    /// Event slots: the deliveries, then a timeout and a continuation for each wait.
+    /// Event slots: the deliveries, then a timeout and a continuation for each wait, then the aliases of each wait, then
+    /// the ends of turns, then the created events of successors.
     pub const fn slots(&self) -> usize {
+        self.first_turn() + self.turns.len() + self.successors.len()
+    }
+
+    const fn first_alias(&self) -> usize {
         self.deliveries.len() + 2 * self.waits.len()
+    }
+
+    const fn first_turn(&self) -> usize {
+        self.aliases_before(self.waits.len())
+    }
+
+    const fn aliases_before(&self, wait: usize) -> usize {
+        let (mut slot, mut before) = (self.first_alias(), 0);
+        while before < wait {
+            slot += self.waits[before].aliases();
+            before += 1;
+        }
+        slot
     }
 
     /// One delivery.
@@ -163,6 +63,11 @@ impl World {
         &self.works[work.at()].binding
     }
 
+    /// What a kind of Work is.
+    pub fn kind(&self, kind: u8) -> &WorkKind {
+        &self.kinds[usize::from(kind)]
+    }
+
     /// The slot of a wait's timeout event.
     pub fn timeout_of(&self, wait: WaitIx) -> EventIx {
         EventIx(self.first_derived() + 2 * wait.0)
@@ -173,59 +78,176 @@ impl World {
         EventIx(self.first_derived() + 2 * wait.0 + 1)
     }
 
+    /// The slot of the alias that a wait's subscription makes of an event, if the event may ever be of its source.
+    pub fn alias_of(&self, wait: WaitIx, source: EventIx) -> Option<EventIx> {
+        let nth = self.sources(wait).position(|event| event == source)?;
+        Some(slot(self.aliases_before(wait.at()) + nth))
+    }
+
+    /// Every event that may ever be of a wait's source.
+    pub fn sources(&self, wait: WaitIx) -> impl Iterator<Item = EventIx> {
+        let events = self.wait(wait).source.map_or(&[][..], |source| source.events);
+        events.iter().map(|event| self.event_of(*event))
+    }
+
+    /// The slot of the end of a turn, if it may be published.
+    pub fn ended_of(&self, work: WorkIx, attempt: u8) -> Option<EventIx> {
+        let nth = self.turns.iter().position(|turn| *turn == (work, attempt))?;
+        Some(slot(self.first_turn() + nth))
+    }
+
+    /// The slot of the created event of a successor that a route makes.
+    pub fn created_of(&self, work: WorkIx) -> Option<EventIx> {
+        let nth = self.successors.iter().position(|successor| *successor == work)?;
+        Some(slot(self.first_turn() + self.turns.len() + nth))
+    }
+
+    /// The slot of an event that this world's definition names.
+    ///
+    /// # Panics
+    /// If the definition names what it does not have.
+    pub fn event_of(&self, event: Of) -> EventIx {
+        match event {
+            Of::Delivery(delivery) => EventIx(delivery),
+            Of::Ended(work, attempt) => {
+                self.ended_of(WorkIx(work), attempt).expect("a world lists the turns it names")
+            }
+            Of::Alias(wait, delivery) => self
+                .alias_of(WaitIx(wait), EventIx(delivery))
+                .expect("a world lists the sources it names"),
+        }
+    }
+
     fn first_derived(&self) -> u8 {
         below(self.deliveries.len()).end
     }
 
     /// Which event a slot stands for.
     pub fn origin(&self, event: EventIx) -> Origin {
-        match event.0.checked_sub(self.first_derived()) {
-            None => Origin::Delivery(DeliveryIx(event.0)),
-            Some(derived) if derived % 2 == 0 => Origin::Timeout(WaitIx(derived / 2)),
-            Some(derived) => Origin::Continuation(WaitIx(derived / 2)),
+        let at = event.at();
+        if at < self.deliveries.len() {
+            return Origin::Delivery(DeliveryIx(event.0));
+        }
+        if at < self.first_alias() {
+            let derived = event.0 - self.first_derived();
+            let wait = WaitIx(derived / 2);
+            return if derived.is_multiple_of(2) {
+                Origin::Timeout(wait)
+            } else {
+                Origin::Continuation(wait)
+            };
+        }
+        match (at - self.first_alias()).checked_sub(self.first_turn() - self.first_alias()) {
+            None => self.alias_at(event),
+            Some(nth) => match self.turns.get(nth) {
+                Some((work, attempt)) => Origin::Ended(*work, *attempt),
+                None => Origin::Created(self.successors[nth - self.turns.len()]),
+            },
         }
     }
 
-    /// What an event says of itself.
+    fn alias_at(&self, event: EventIx) -> Origin {
+        let waits = below(self.waits.len()).map(WaitIx);
+        let mut pairs = waits.flat_map(|wait| self.sources(wait).map(move |source| (wait, source)));
+        let (wait, source) =
+            pairs.nth(event.at() - self.first_alias()).expect("the slot of an alias is asked for");
+        Origin::Alias(wait, source)
+    }
+
+    /// Whether an event is core's own: what core derives, and what an action accepts and marks at once.
+    pub fn is_cores(&self, event: EventIx) -> bool {
+        match self.origin(event) {
+            Origin::Delivery(delivery) => match self.delivery(delivery).asks {
+                Some(Ask::Reopen(_) | Ask::Release(_) | Ask::Create { .. }) => true,
+                Some(Ask::Replay(_)) | None => false,
+            },
+            Origin::Timeout(_)
+            | Origin::Continuation(_)
+            | Origin::Alias(..)
+            | Origin::Ended(..)
+            | Origin::Created(_) => true,
+        }
+    }
+
+    /// What an event says of itself, before its key is mapped to its newest generation.
     pub fn about(&self, event: EventIx) -> About {
+        let nothing = About { key: None, target: None, scope: None, kind: None, publisher: None };
         match self.origin(event) {
             Origin::Delivery(delivery) => {
                 let delivery = self.delivery(delivery);
-                About { key: delivery.key, target: delivery.target, scope: Some(delivery.scope) }
+                let scope = Some(delivery.scope);
+                match delivery.asks {
+                    None => About {
+                        key: delivery.key,
+                        target: delivery.target,
+                        scope,
+                        kind: Some(delivery.kind),
+                        publisher: None,
+                    },
+                    // What a replay says is its original's; the other requests resolve to nothing.
+                    Some(_) => About { scope, ..nothing },
+                }
             }
-            Origin::Timeout(wait) => {
-                About { key: None, target: Some(self.wait(wait).work), scope: None }
+            Origin::Timeout(wait) => About { target: Some(self.wait(wait).work), ..nothing },
+            Origin::Alias(wait, source) => About {
+                target: Some(self.wait(wait).work),
+                kind: self.about(source).kind,
+                ..nothing
+            },
+            Origin::Ended(work, _) => {
+                About { kind: self.turn_type(), publisher: Some(work), ..nothing }
             }
-            Origin::Continuation(_) => About { key: None, target: None, scope: None },
+            Origin::Continuation(_) | Origin::Created(_) => nothing,
         }
     }
 
-    /// Whether the key and type of an event satisfy a wait. WAIT-03 WAIT-05
-    pub fn selects(&self, wait: &WaitDef, event: EventIx) -> bool {
+    /// The type of the ends of turns, if this world names it.
+    fn turn_type(&self) -> Option<u8> {
+        below(self.types.len()).find(|kind| self.types[usize::from(*kind)] == TURN_ENDED)
+    }
+
+    /// What the handler of an event decides under a configuration. Core's own events have no route.
+    pub fn decision(&self, event: EventIx, configuration: u8) -> Decision {
         match self.origin(event) {
             Origin::Delivery(delivery) => {
                 let delivery = self.delivery(delivery);
-                delivery.key.is_some_and(|key| wait.keys.contains(&key))
-                    && (wait.types.is_empty() || wait.types.contains(&delivery.kind))
+                let reloaded = delivery.reloaded.filter(|_| configuration > 0);
+                reloaded.unwrap_or(delivery.decides)
             }
-            Origin::Timeout(_) | Origin::Continuation(_) => false,
+            Origin::Timeout(_)
+            | Origin::Continuation(_)
+            | Origin::Alias(..)
+            | Origin::Ended(..)
+            | Origin::Created(_) => Decision::DECLINES,
         }
     }
 
-    /// Whether some route matches an event. Core's own events have none.
-    pub fn routed(&self, event: EventIx) -> bool {
-        match self.origin(event) {
-            Origin::Delivery(delivery) => self.delivery(delivery).routed,
-            Origin::Timeout(_) | Origin::Continuation(_) => false,
-        }
+    /// The next generation of a key. TERM-03
+    pub fn next_generation(&self, key: u8) -> Option<u8> {
+        self.generations.iter().find(|(known, _)| *known == key).map(|(_, next)| *next)
     }
 
-    /// The Work an event's handler proposes.
-    pub fn proposes(&self, event: EventIx) -> Option<WorkIx> {
-        match self.origin(event) {
-            Origin::Delivery(delivery) => self.delivery(delivery).proposes,
-            Origin::Timeout(_) | Origin::Continuation(_) => None,
-        }
+    /// The key without its generation: what the generations of a key have in common.
+    pub fn resource(&self, key: u8) -> u8 {
+        let before = self.generations.iter().find(|(_, next)| *next == key);
+        before.map_or(key, |(before, _)| self.resource(*before))
+    }
+
+    /// The scope and those it lies in, from the inside out.
+    pub fn upwards(&self, scope: u8) -> impl Iterator<Item = u8> {
+        std::iter::successors(Some(scope), |scope| {
+            self.inside.iter().find(|(inner, _)| inner == scope).map(|(_, outer)| *outer)
+        })
+    }
+
+    /// Whether a scope is another one or lies in it.
+    pub fn lies_in(&self, scope: u8, outer: u8) -> bool {
+        self.upwards(scope).any(|scope| scope == outer)
+    }
+
+    /// Whether a scope may read the events of another. BIND-05
+    pub fn may_read(&self, scope: u8, other: u8) -> bool {
+        scope == other || self.reads.contains(&(scope, other))
     }
 
     /// The name of an event.
@@ -234,6 +256,11 @@ impl World {
             Origin::Delivery(delivery) => self.delivery(delivery).name.to_string(),
             Origin::Timeout(wait) => format!("timeout/{}", self.wait(wait).name),
             Origin::Continuation(wait) => format!("woken/{}", self.wait(wait).name),
+            Origin::Alias(wait, source) => {
+                format!("alias/{}/{}", self.wait(wait).name, self.event_name(source))
+            }
+            Origin::Ended(work, attempt) => format!("ended/{}/{attempt}", self.work_name(work)),
+            Origin::Created(work) => format!("created/{}", self.work_name(work)),
         }
     }
 
@@ -248,6 +275,10 @@ impl World {
     }
 }
 
+fn slot(at: usize) -> EventIx {
+    EventIx(u8::try_from(at).expect("a universe has fewer than 255 events"))
+}
+
 /// Code that runs over a world whatever the size of its state.
 pub trait Visit {
     /// What it yields.
@@ -258,9 +289,4 @@ pub trait Visit {
         self,
         world: &'static World,
     ) -> Self::Out;
-}
-
-/// The world of that name.
-pub fn named(name: &str) -> Option<&'static World> {
-    ALL.iter().copied().find(|world| world.name == name)
 }

@@ -53,7 +53,7 @@ fn a_broken_law_exits_1_with_a_story_that_names_the_property() {
 fn a_mistake_in_the_call_exits_2_and_says_what_there_is() {
     let output = run(&["check", "--world", "nowhere"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("waits-no-timers"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("wait-no-timers"));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use abide_model::worlds;
 use abide_refinement::runs::{Beside, lockstep};
 
 /// Worlds small enough for a benchmark, one an area.
-const WORLDS: [&str; 3] = ["acceptance", "pauses", "depth"];
+const WORLDS: [&str; 7] =
+    ["acceptance", "identities", "pauses", "depth", "aliases", "endings", "configuration"];
 
 #[expect(clippy::print_stdout, reason = "a benchmark's output is its result")]
 fn main() {

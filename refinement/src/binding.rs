@@ -2,10 +2,13 @@
 //!
 //! It is cloned with every save, because a row id that was rolled back is given again to something else.
 
+use std::rc::Rc;
+
 use abide::domain::{
-    AttemptNo, Authority, Epoch, Millis, Proposal, Segment, Seq, TokenHash, WaitId, WorkId,
+    AttemptNo, Authority, Epoch, Generation, Millis, Proposal, Segment, Seq, TokenHash, WaitId,
+    WorkId,
 };
-use abide_model::action;
+use abide_model::action::{self, Expect};
 use abide_model::index::{EventIx, WaitIx, WorkIx};
 use abide_model::worlds::World;
 
@@ -20,8 +23,10 @@ const NOWHERE: i64 = i64::MAX;
 pub struct Binding {
     now: Millis,
     tokens: u64,
+    first: Generation,
+    current: (u8, Generation),
     events: Vec<Option<Seq>>,
-    proposals: Vec<Option<Proposal>>,
+    proposals: Vec<Option<Rc<Proposal>>>,
     works: Vec<BoundWork>,
     waits: Vec<Option<WaitId>>,
 }
@@ -40,6 +45,8 @@ impl Binding {
         Self {
             now: START,
             tokens: 0,
+            first: Generation(0),
+            current: (0, Generation(0)),
             events: vec![None; world.slots()],
             proposals: vec![None; world.slots()],
             works: vec![BoundWork::default(); world.works.len()],
@@ -56,6 +63,35 @@ impl Binding {
     /// Moves time; never backwards in a walk, and back with a restored binding.
     pub fn set_now(&mut self, now: Millis) {
         self.now = now;
+    }
+
+    /// The generation under which the world begins: whatever number the runtime gives its first configuration.
+    pub fn begin(&mut self, first: Generation) {
+        self.first = first;
+        self.current = (0, first);
+    }
+
+    /// Notes that a configuration of the world is current, and under which number.
+    pub fn load(&mut self, configuration: u8, generation: Generation) {
+        self.current = (configuration, generation);
+    }
+
+    /// The current configuration of the world.
+    #[must_use]
+    pub const fn configuration(&self) -> u8 {
+        self.current.0
+    }
+
+    /// The current generation.
+    #[must_use]
+    pub const fn generation(&self) -> Generation {
+        self.current.1
+    }
+
+    /// How many configurations came between the first and this one.
+    #[must_use]
+    pub fn reloads(&self, generation: Generation) -> Option<u8> {
+        generation.0.checked_sub(self.first.0).and_then(|count| u8::try_from(count).ok())
     }
 
     /// A token that was never used before in this history.
@@ -121,12 +157,12 @@ impl Binding {
     /// The proposal last evaluated for an event.
     #[must_use]
     pub fn proposal(&self, event: EventIx) -> Option<&Proposal> {
-        self.proposals[event.at()].as_ref()
+        self.proposals[event.at()].as_deref()
     }
 
     /// Keeps a proposal until the next crash.
     pub fn propose(&mut self, event: EventIx, proposal: Proposal) {
-        self.proposals[event.at()] = Some(proposal);
+        self.proposals[event.at()] = Some(Rc::new(proposal));
     }
 
     /// Loses what a crash loses.
@@ -154,6 +190,17 @@ impl Binding {
             epoch: Epoch(0),
             token: TokenHash([0xff; 32]),
         })
+    }
+
+    /// The number of an attempt that an operator names; 0 before the first.
+    #[must_use]
+    pub fn expected(&self, work: WorkIx, expect: Expect) -> Option<AttemptNo> {
+        let last = self.works[work.at()].current.map_or(0, |authority| authority.attempt.0);
+        match expect {
+            Expect::Any => None,
+            Expect::Last => Some(AttemptNo(last)),
+            Expect::Other => Some(AttemptNo(last + 1)),
+        }
     }
 
     /// The segment an exit is reported of.

@@ -2,6 +2,7 @@
 //! that the production code carries no switch for it.
 
 use abide_model::action::{Authority, Commit, Env};
+use abide_model::index::{WaitIx, WorkIx};
 use abide_model::outcome::Outcome;
 use abide_model::view::View;
 
@@ -14,11 +15,20 @@ pub enum Fault {
     WakeSuppressed,
     /// Takes any authority for the current one.
     AuthorityNotChecked,
+    /// Starts what a hold keeps from starting.
+    HoldsIgnored,
+    /// Translates, and does not note how far it has come.
+    CheckpointIgnored,
 }
 
 impl Fault {
     /// Every planted fault.
-    pub const ALL: [Self; 2] = [Self::WakeSuppressed, Self::AuthorityNotChecked];
+    pub const ALL: [Self; 4] = [
+        Self::WakeSuppressed,
+        Self::AuthorityNotChecked,
+        Self::HoldsIgnored,
+        Self::CheckpointIgnored,
+    ];
 
     /// Its name on the command line.
     #[must_use]
@@ -26,8 +36,25 @@ impl Fault {
         match self {
             Self::WakeSuppressed => "wake-suppressed",
             Self::AuthorityNotChecked => "authority-not-checked",
+            Self::HoldsIgnored => "holds-ignored",
+            Self::CheckpointIgnored => "checkpoint-ignored",
         }
     }
+}
+
+/// A subject whose stored facts the harness can reach behind its back.
+pub trait Tampered: Subject {
+    /// Lets a Work forget why it does not start.
+    ///
+    /// # Errors
+    /// The subject broke down.
+    fn forget_holds(&mut self, work: WorkIx) -> Result<(), SubjectError>;
+
+    /// Lets the subscription of a wait forget how far it has translated.
+    ///
+    /// # Errors
+    /// The subject broke down.
+    fn forget_checkpoint(&mut self, wait: WaitIx) -> Result<(), SubjectError>;
 }
 
 /// A subject with a planted fault.
@@ -37,7 +64,7 @@ pub struct Broken<S> {
     fault: Fault,
 }
 
-impl<S: Subject> Broken<S> {
+impl<S: Tampered> Broken<S> {
     /// Plants a fault.
     pub const fn new(inner: S, fault: Fault) -> Self {
         Self { inner, fault }
@@ -50,18 +77,41 @@ impl<S: Subject> Broken<S> {
         self.inner.restore()?;
         outcome
     }
+
+    /// Claims over a hold. Where something else is in the way the hold stays, so that nothing but the claim is wrong.
+    fn claim_anyway(&mut self, claim: Commit, work: WorkIx) -> Result<Outcome, SubjectError> {
+        self.inner.save()?;
+        self.inner.forget_holds(work)?;
+        let outcome = self.inner.perform(claim);
+        self.inner.restore()?;
+        if outcome?.accepted() {
+            self.inner.forget_holds(work)?;
+        }
+        self.inner.perform(claim)
+    }
 }
 
-impl<S: Subject> Subject for Broken<S> {
+impl<S: Tampered> Subject for Broken<S> {
     fn name(&self) -> String {
         format!("{} with {}", self.inner.name(), self.fault.name())
     }
 
     fn perform(&mut self, commit: Commit) -> Result<Outcome, SubjectError> {
-        match self.fault {
-            Fault::WakeSuppressed if matches!(commit, Commit::Wake { .. }) => self.pretend(commit),
-            Fault::WakeSuppressed => self.inner.perform(commit),
-            Fault::AuthorityNotChecked => self.inner.perform(with_current_authority(commit)),
+        match (self.fault, commit) {
+            (Fault::WakeSuppressed, Commit::Wake { .. }) => self.pretend(commit),
+            (Fault::AuthorityNotChecked, _) => self.inner.perform(with_current_authority(commit)),
+            (Fault::HoldsIgnored, Commit::Claim { work }) => self.claim_anyway(commit, work),
+            (
+                Fault::CheckpointIgnored,
+                Commit::Translate { wait, .. } | Commit::RegisterWait { wait, .. },
+            ) => {
+                let outcome = self.inner.perform(commit)?;
+                self.inner.forget_checkpoint(wait)?;
+                Ok(outcome)
+            }
+            (Fault::WakeSuppressed | Fault::HoldsIgnored | Fault::CheckpointIgnored, _) => {
+                self.inner.perform(commit)
+            }
         }
     }
 
@@ -92,7 +142,9 @@ fn with_current_authority(commit: Commit) -> Commit {
         Commit::ClearNeverHanded { work, .. } => Commit::ClearNeverHanded { work, by },
         Commit::Pin { work, .. } => Commit::Pin { work, by },
         Commit::Renew { work, .. } => Commit::Renew { work, by },
-        Commit::Complete { work, .. } => Commit::Complete { work, by },
+        Commit::Complete { work, ending, declares, .. } => {
+            Commit::Complete { work, by, ending, declares }
+        }
         Commit::Fail { work, .. } => Commit::Fail { work, by },
         Commit::RegisterWait { work, wait, after, .. } => {
             Commit::RegisterWait { work, by, wait, after }
@@ -108,6 +160,15 @@ fn with_current_authority(commit: Commit) -> Commit {
         | Commit::AcceptTimeout { .. }
         | Commit::ClaimRecovery { .. }
         | Commit::Vacate { .. }
-        | Commit::Cancel { .. } => commit,
+        | Commit::Cancel { .. }
+        | Commit::Reload { .. }
+        | Commit::Drop { .. }
+        | Commit::Replay { .. }
+        | Commit::Reopen { .. }
+        | Commit::CreateWork { .. }
+        | Commit::Hold { .. }
+        | Commit::Release { .. }
+        | Commit::Translate { .. }
+        | Commit::CloseIdle { .. } => commit,
     }
 }

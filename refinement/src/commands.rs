@@ -5,39 +5,30 @@
 
 use abide::command::{Command, Deferral, Outcome, Receipt, Refusal};
 use abide::domain::{
-    AttemptUid, BindingPin, CausalLimits, Deadline, Duration, EventUid, Generation, IngressId, Key,
-    MarkKind, NewEvent, Proposal, Seq, StartReason, Verdict, WaitUid,
+    self, AttemptUid, BindingPin, CausalLimits, Deadline, Decision, Duration, IngressId, Key,
+    MarkKind, NewEvent, Proposal, ProposedWork, Request, ScopeLimit, Seq, Source, StartReason,
+    Verdict, WorkId,
 };
-use abide_model::action::{self, Commit, Mark};
-use abide_model::index::{DeliveryIx, EventIx, WaitIx, WorkIx};
+use abide::law::routing::Snapshot;
+use abide_model::action::{self, Commit, Ending, Mark};
+use abide_model::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
 use abide_model::outcome as law;
-use abide_model::worlds::{TICK_MS, World};
-use uuid::Uuid;
+use abide_model::worlds::{self, Ask, Does, TICK_MS, World};
 
 use crate::binding::Binding;
+use crate::names::{self, event_uid, key, wait_uid, work_uid};
+use crate::observation::Rows;
 use crate::subject::SubjectError;
-
-/// The namespace of everything a world's senders offer.
-pub const SOURCE: &str = "world";
-
-/// Resolves the watermarks that depend on what the runtime shows.
-#[derive(Debug, Clone, Copy)]
-pub struct Watermarks {
-    /// The highest sequence of the batch the Work's last segment claimed.
-    pub batch: Seq,
-    /// The latest accepted sequence.
-    pub latest: Seq,
-}
 
 /// The command that performs an action.
 ///
 /// # Errors
-/// The watermark it declares cannot be read.
+/// What an actor reads before it acts cannot be read.
 pub fn command(
     world: &World,
     binding: &mut Binding,
+    rows: &mut Rows<'_>,
     commit: Commit,
-    marks: impl FnOnce(WorkIx) -> Result<Watermarks, SubjectError>,
 ) -> Result<Command, SubjectError> {
     Ok(match commit {
         Commit::Accept { delivery } => {
@@ -46,7 +37,31 @@ pub fn command(
         Commit::CommitRoute { event } => {
             Command::CommitRoute { proposal: proposal(binding, event) }
         }
-        Commit::Claim { work } => claim(world, binding, work),
+        Commit::Reload { configuration } => reload(world, configuration),
+        Commit::Drop { event } => {
+            Command::Drop { event: binding.event(event), reason: "unwanted".to_owned() }
+        }
+        Commit::Replay { event, request: by } => {
+            Command::Replay { event: binding.event(event), request: request(world, by) }
+        }
+        Commit::Reopen { work, expect, request: by } => Command::Reopen {
+            work: binding.work(work),
+            expect: binding.expected(work, expect),
+            request: request(world, by),
+            successor: proposed_uid(world, by),
+        },
+        Commit::CreateWork { request: by } => create_work(world, binding, by),
+        Commit::Hold { work, expect } => Command::Hold {
+            work: binding.work(work),
+            expect: binding.expected(work, expect),
+            reason: "held".to_owned(),
+        },
+        Commit::Release { work, expect, request: by } => Command::Release {
+            work: binding.work(work),
+            expect: binding.expected(work, expect),
+            request: request(world, by),
+        },
+        Commit::Claim { work } => claim(world, binding, rows, work)?,
         Commit::ClearNeverHanded { work, by } => {
             Command::ClearNeverHanded { by: binding.authority(work, by) }
         }
@@ -56,19 +71,25 @@ pub fn command(
         Commit::Renew { work, by } => {
             Command::Renew { by: binding.authority(work, by), lease: ticks(world.lease) }
         }
-        Commit::Complete { work, by } => {
-            Command::Complete { by: binding.authority(work, by), status: None }
-        }
+        Commit::Complete { work, by, ending, declares } => Command::Complete {
+            by: binding.authority(work, by),
+            ending: ended(world, rows, binding.work(work), ending)?,
+            status: declares.then(|| "done".to_owned()),
+        },
         Commit::Fail { work, by } => {
             Command::Fail { by: binding.authority(work, by), reason: "failed".to_owned() }
         }
         Commit::RegisterWait { work, by, wait, after } => {
-            let after = watermark(after, work, marks)?;
-            register_wait(world, binding, (work, by), wait, after)
+            let after = watermark(after, rows, binding.work(work))?;
+            register_wait(world, binding, rows, (work, by), wait, after)?
         }
         Commit::Wake { wait } => Command::Wake { wait: binding.wait(wait) },
         Commit::FireTimer { wait } => Command::FireTimer { wait: binding.wait(wait) },
         Commit::AcceptTimeout { wait } => Command::AcceptTimeout { wait: binding.wait(wait) },
+        Commit::Translate { wait, source } => {
+            Command::Translate { wait: binding.wait(wait), event: binding.event(source) }
+        }
+        Commit::CloseIdle { work } => Command::CloseIdle { work: binding.work(work) },
         Commit::ClaimRecovery { work } => Command::ClaimRecovery {
             work: binding.work(work),
             token: binding.mint(),
@@ -82,9 +103,12 @@ pub fn command(
         Commit::Vacate { work, segment } => {
             Command::Vacate { work: binding.work(work), segment: binding.segment(work, segment) }
         }
-        Commit::Cancel { work } => {
-            Command::Cancel { work: binding.work(work), reason: String::new() }
-        }
+        Commit::Cancel { work, expect, for_good } => Command::Cancel {
+            work: binding.work(work),
+            expect: binding.expected(work, expect),
+            for_good,
+            reason: String::new(),
+        },
     })
 }
 
@@ -94,36 +118,98 @@ pub fn ticks(count: u8) -> Duration {
     Duration(u64::from(count) * TICK_MS)
 }
 
-/// The edge id of a wait of the universe: the same in every history of a world.
+/// Makes one of the world's configurations current. Its text is all that tells it from another.
 #[must_use]
-pub fn wait_uid(wait: WaitIx) -> WaitUid {
-    WaitUid::from_uuid(numbered(0x77, wait.0))
+pub fn reload(world: &World, configuration: u8) -> Command {
+    let body = format!("# configuration {configuration} of world `{}`\n", world.name);
+    Command::Reload { digest: format!("{}/{configuration}", world.name), body }
 }
 
-fn numbered(kind: u8, index: u8) -> Uuid {
-    let mut bytes = [0; 16];
-    bytes[0] = kind;
-    bytes[15] = index;
-    uuid::Builder::from_custom_bytes(bytes).into_uuid()
-}
-
-fn key(world: &World, key: u8) -> Key {
-    Key { source: SOURCE.to_owned(), external_id: world.keys[usize::from(key)].to_owned() }
-}
-
+/// Every delivery has a body, so that bodies can be told apart and known again. OURS-17
 fn new_event(world: &World, binding: &Binding, ix: DeliveryIx) -> NewEvent {
     let delivery = world.delivery(ix);
     NewEvent {
-        uid: EventUid::from_uuid(numbered(0x65, ix.0)),
-        id: IngressId { source: SOURCE.to_owned(), delivery: delivery.identity.to_owned() },
+        uid: event_uid(ix),
+        id: IngressId { source: names::source(delivery), delivery: delivery.identity.to_owned() },
         event_type: world.types[usize::from(delivery.kind)].to_owned(),
         subject: None,
         occurred_at: None,
-        scope: world.scopes[usize::from(delivery.scope)].to_owned(),
+        scope: names::scope(world, delivery.scope),
         key: delivery.key.map(|of| key(world, of)),
         target: delivery.target.map(|work| binding.work(work)),
-        limits: CausalLimits { max_depth: u32::from(world.depth_max) },
-        payload: None,
+        limits: limits(world),
+        payload: Some(format!(r#"{{"body":{}}}"#, delivery.body)),
+        suspect_within: delivery.signs.map(|_| ticks(world.suspect_window)),
+    }
+}
+
+fn limits(world: &World) -> CausalLimits {
+    CausalLimits { max_depth: u32::from(world.depth_max) }
+}
+
+fn request(world: &World, by: DeliveryIx) -> Request {
+    let id = world.delivery(by).identity.to_owned();
+    Request { uid: event_uid(by), id, limits: limits(world) }
+}
+
+/// The edge id of the Work a request asks for.
+fn proposed_uid(world: &World, by: DeliveryIx) -> domain::WorkUid {
+    world.delivery(by).decides.proposes.map_or_else(domain::WorkUid::new, work_uid)
+}
+
+fn create_work(world: &World, binding: &Binding, by: DeliveryIx) -> Command {
+    let delivery = world.delivery(by);
+    let (parent, authorised) = match delivery.asks {
+        Some(Ask::Create { parent, authorised }) => (parent, authorised),
+        Some(Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_)) | None => (None, false),
+    };
+    let kind = world.kind(delivery.decides.kind);
+    Command::CreateWork {
+        request: request(world, by),
+        scope: names::scope(world, delivery.scope),
+        create: ProposedWork {
+            uid: proposed_uid(world, by),
+            kind: kind.name.to_owned(),
+            standing: kind.standing,
+        },
+        key: delivery.key.map(|of| key(world, of)),
+        parent: parent.map(|work| binding.work(work)),
+        authorised,
+        data: None,
+    }
+}
+
+/// What an evaluation proposes that read this: the decision of the world's handler under what is current. A Work is
+/// proposed only where the event resolves to none. ROUTE-08 ROUTE-16
+#[must_use]
+pub fn evaluated(
+    world: &World,
+    binding: &Binding,
+    event: EventIx,
+    snapshot: &Snapshot,
+) -> Proposal {
+    let of = world.decision(event, binding.configuration());
+    let route = (of.does != Does::Decline).then_some("route");
+    let resolved = snapshot.work.as_ref().and_then(|work| binding.work_of(work.id));
+    let reopen = resolved.and_then(|work| of.successor_of(work)).map(work_uid);
+    Proposal { reopen, ..snapshot.decide(route, decision(world, of, snapshot)) }
+}
+
+fn decision(world: &World, of: worlds::Decision, snapshot: &Snapshot) -> Decision {
+    let attach: Vec<Key> = of.attaches.iter().map(|of| key(world, *of)).collect();
+    match of.does {
+        Does::Decline => Decision::Decline,
+        Does::Drop => Decision::Drop,
+        Does::Close => Decision::Close,
+        Does::Update => Decision::Update { attach },
+        Does::Work => {
+            let kind = world.kind(of.kind);
+            let create = of
+                .proposes
+                .filter(|_| snapshot.work.is_none())
+                .map(|_| ProposedWork { standing: kind.standing, ..snapshot.fresh(kind.name) });
+            Decision::Work { attach, create }
+        }
     }
 }
 
@@ -132,57 +218,105 @@ fn proposal(binding: &Binding, event: EventIx) -> Proposal {
     binding.proposal(event).cloned().unwrap_or(Proposal {
         event: binding.event(event),
         resolved: None,
-        generation: Generation(1),
+        generation: binding.generation(),
         route: None,
-        create: None,
+        decision: Decision::Decline,
+        reopen: None,
     })
 }
 
-fn claim(world: &World, binding: &mut Binding, work: WorkIx) -> Command {
+fn claim(
+    world: &World,
+    binding: &mut Binding,
+    rows: &mut Rows<'_>,
+    work: WorkIx,
+) -> Result<Command, SubjectError> {
     let pinned = world.binding(work);
-    Command::Claim {
+    let limit = u32::try_from(world.capacity).unwrap_or(u32::MAX);
+    let scope = rows.scope(binding.work(work))?;
+    let scope = scope.and_then(|path| names::scope_of(world, &path));
+    let limited = |scope| ScopeLimit { scope: names::scope(world, scope), limit };
+    Ok(Command::Claim {
         work: binding.work(work),
         attempt_uid: AttemptUid::new(),
         token: binding.mint(),
         lease: ticks(world.lease),
         pin: BindingPin {
             binding: pinned.name.to_owned(),
-            generation: Generation(1),
+            generation: binding.generation(),
             resumes: pinned.resumes,
             holds_until_pin: pinned.holds,
+            active: pinned.active.map(ticks),
         },
-        capacity: u32::try_from(world.capacity).unwrap_or(u32::MAX),
-    }
+        capacity: scope.map_or_else(Vec::new, |scope| world.upwards(scope).map(limited).collect()),
+    })
+}
+
+/// How long handed-off Work may be idle is its kind's to say, and its kind was fixed when it was made.
+fn ended(
+    world: &World,
+    rows: &mut Rows<'_>,
+    work: WorkId,
+    ending: Ending,
+) -> Result<domain::Ending, SubjectError> {
+    Ok(match ending {
+        Ending::Completed => domain::Ending::Completed,
+        Ending::Handoff => {
+            let kind = rows.kind(work)?;
+            let kind = kind.and_then(|name| names::kind_of(world, &name));
+            let close_after = kind.and_then(|kind| kind.close_after).map(ticks);
+            domain::Ending::Handoff { close_after }
+        }
+    })
 }
 
 fn register_wait(
     world: &World,
     binding: &Binding,
+    rows: &mut Rows<'_>,
     (work, by): (WorkIx, action::Authority),
     wait: WaitIx,
     after: Seq,
-) -> Command {
+) -> Result<Command, SubjectError> {
     let def = world.wait(wait);
-    Command::RegisterWait {
+    let source = def.source.map(|source| Source {
+        extension: "harness".to_owned(),
+        key: key(world, source.key),
+        scope: names::scope(world, source.scope),
+    });
+    let read_scopes = match &source {
+        None => Vec::new(),
+        Some(_) => readable(world, rows, binding.work(work))?,
+    };
+    Ok(Command::RegisterWait {
         by: binding.authority(work, by),
         uid: wait_uid(wait),
         keys: def.keys.iter().map(|of| key(world, *of)).collect(),
         types: def.types.iter().map(|of| world.types[usize::from(*of)].to_owned()).collect(),
         after,
         deadline: def.timeout.map(|length| Deadline::After(ticks(length))),
-    }
+        source,
+        read_scopes,
+    })
 }
 
-fn watermark(
-    after: Mark,
-    work: WorkIx,
-    marks: impl FnOnce(WorkIx) -> Result<Watermarks, SubjectError>,
-) -> Result<Seq, SubjectError> {
+/// What the configuration grants the scope of a Work to read beside itself. BIND-05
+fn readable(world: &World, rows: &mut Rows<'_>, work: WorkId) -> Result<Vec<String>, SubjectError> {
+    let Some(own) = rows.scope(work)?.and_then(|path| names::scope_of(world, &path)) else {
+        return Ok(Vec::new());
+    };
+    Ok(below(world.scopes.len())
+        .filter(|other| *other != own && world.may_read(own, *other))
+        .map(|other| names::scope(world, other))
+        .collect())
+}
+
+fn watermark(after: Mark, rows: &mut Rows<'_>, work: WorkId) -> Result<Seq, SubjectError> {
     Ok(match after {
         Mark::Start => Seq(0),
-        Mark::Batch => marks(work)?.batch,
-        Mark::Latest => marks(work)?.latest,
-        Mark::Beyond => Seq(marks(work)?.latest.0 + 1),
+        Mark::Batch => rows.batch_end(work)?,
+        Mark::Latest => rows.latest()?,
+        Mark::Beyond => Seq(rows.latest()?.0 + 1),
     })
 }
 
@@ -232,10 +366,12 @@ fn receipt(binding: &Binding, receipt: &Receipt) -> Result<law::Receipt, Subject
         Receipt::Woken { winner, .. } => {
             law::Receipt::Woken { winner: known_event(binding, *winner)? }
         }
-        Receipt::Advanced { .. }
+        Receipt::Reloaded { .. }
+        | Receipt::Advanced { .. }
         | Receipt::Renewed { .. }
         | Receipt::Ended { .. }
         | Receipt::Vacated { .. }
+        | Receipt::Held { .. }
         | Receipt::Cancelled { .. } => law::Receipt::Done,
     })
 }
@@ -260,7 +396,7 @@ pub fn known_event(binding: &Binding, seq: Seq) -> Result<EventIx, SubjectError>
 ///
 /// # Errors
 /// It is not.
-pub fn known_work(binding: &Binding, id: abide::domain::WorkId) -> Result<WorkIx, SubjectError> {
+pub fn known_work(binding: &Binding, id: WorkId) -> Result<WorkIx, SubjectError> {
     binding.work_of(id).ok_or_else(|| stranger("work", &id))
 }
 
@@ -276,7 +412,12 @@ pub const fn mark(mark: MarkKind) -> law::RouteMark {
         MarkKind::Queued => law::RouteMark::Queued,
         MarkKind::Woke => law::RouteMark::Woke,
         MarkKind::Unmatched => law::RouteMark::Unmatched,
+        MarkKind::Drop => law::RouteMark::Drop,
+        MarkKind::Close => law::RouteMark::Close,
         MarkKind::Terminal => law::RouteMark::Terminal,
+        MarkKind::OperatorDrop => law::RouteMark::OperatorDrop,
+        MarkKind::ReplaySuspect => law::RouteMark::ReplaySuspect,
+        MarkKind::Release => law::RouteMark::Release,
         MarkKind::Continuation => law::RouteMark::Continuation,
     }
 }
@@ -307,15 +448,18 @@ macro_rules! same_names {
 const fn refusal(reason: Refusal) -> law::Refusal {
     same_names!(
         reason,
-        StaleAuthority LeaseExpired CoreType UnknownEvent UnknownWork UnknownWait WrongScope
-        ContradictoryTarget Terminal AttemptOpen WorkWaiting NothingToStart NotLaunching NotHanded
-        NotRunning NotRecovering WaitCannotEnd KeyNotOwned WatermarkAhead WaitCancelled
-        NothingToWakeFrom NoTimer TimerCancelled FiringDisabled NotDue MatchAccepted DepthLimit
-        LeaseLive NothingToRecover StaleSegment NotExcluded
+        StaleAuthority LeaseExpired CoreType UnknownEvent UnknownWork UnknownWait StaleTarget
+        WrongScope ContradictoryTarget KeyOwned Terminal NotTerminal HasSuccessor Standing
+        AlreadyRouted NotRouted NotHeld NotIdle AttemptOpen WorkWaiting NothingToStart NotLaunching
+        NotHanded NotRunning NotRecovering WaitCannotEnd KeyNotOwned ScopeNotReadable WatermarkAhead
+        WaitCancelled NothingToWakeFrom TimerCancelled NoTimer FiringDisabled SubscriptionEnded
+        NothingToTranslate NotDue MatchAccepted DepthLimit LeaseLive NothingToRecover StaleSegment
+        NotExcluded
     )
 }
 
-/// Binds what a receipt reveals: the sequence of a delivery, the row of a new Work or wait, a fresh authority.
+/// Binds what a receipt reveals: the sequence of a delivery or request, the row of a new Work or wait, the number of a
+/// configuration, a fresh authority.
 pub fn learn(
     world: &World,
     binding: &mut Binding,
@@ -324,17 +468,21 @@ pub fn learn(
     outcome: &Outcome,
 ) {
     let (Outcome::Accepted(receipt) | Outcome::Duplicate(receipt)) = outcome else { return };
-    match (commit, receipt) {
+    if let (Some(delivery), Receipt::Event { seq }) = (offered(commit), receipt) {
         // A second delivery of one identity answers the original's sequence: that binding stands.
-        (Commit::Accept { delivery }, Receipt::Event { seq })
-            if binding.event_of(*seq).is_none() =>
-        {
+        if binding.event_of(*seq).is_none() {
             binding.bind_event(delivery.into(), *seq);
         }
+    }
+    match (commit, receipt) {
         (Commit::CommitRoute { event }, Receipt::Routed { work: Some(id), .. }) => {
-            if let (None, Some(work)) = (binding.work_of(*id), world.proposes(event)) {
+            let proposed = world.decision(event, binding.configuration()).proposes;
+            if let (None, Some(work)) = (binding.work_of(*id), proposed) {
                 binding.bind_work(work, *id);
             }
+        }
+        (Commit::Reload { configuration }, Receipt::Reloaded { generation }) => {
+            binding.load(configuration, *generation);
         }
         (Commit::RegisterWait { wait, .. }, Receipt::Waiting { wait: id, .. }) => {
             binding.bind_wait(wait, *id);
@@ -342,15 +490,16 @@ pub fn learn(
         (Commit::Claim { work }, Receipt::Claimed { work: id, attempt, epoch, .. })
         | (Commit::ClaimRecovery { work }, Receipt::Recovering { work: id, attempt, epoch, .. }) => {
             if let Command::Claim { token, .. } | Command::ClaimRecovery { token, .. } = done {
-                let authority = abide::domain::Authority {
-                    work: *id,
-                    attempt: *attempt,
-                    epoch: *epoch,
-                    token: *token,
-                };
+                let (work_row, attempt, epoch, token) = (*id, *attempt, *epoch, *token);
+                let authority = domain::Authority { work: work_row, attempt, epoch, token };
                 binding.grant(work, authority);
             }
         }
         _ => {}
     }
+}
+
+/// The delivery whose slot an accepted event takes: what was offered, or the request of an operator.
+fn offered(commit: Commit) -> Option<DeliveryIx> {
+    if let Commit::Accept { delivery } = commit { Some(delivery) } else { commit.request() }
 }

@@ -1,6 +1,8 @@
 //! Class traces on subjects that cannot go back: each starts fresh and is compared step by step. The traces reach every
 //! transition class of a world, what the law refuses, defers or has already done included.
 
+use std::ops::AddAssign;
+
 use abide_model::action::Action;
 use abide_model::outcome::Outcome;
 use abide_model::state::Facts;
@@ -9,6 +11,7 @@ use abide_model::worlds::World;
 
 use crate::difference::{Divergence, Parting};
 use crate::reference::Reference;
+use crate::sharing::each;
 use crate::subject::{Subject, SubjectError};
 
 /// What a corpus run did.
@@ -20,24 +23,28 @@ pub struct Covered {
     pub steps: usize,
 }
 
+impl AddAssign for Covered {
+    fn add_assign(&mut self, other: Self) {
+        self.traces += other.traces;
+        self.steps += other.steps;
+    }
+}
+
 /// Follows traces, each on a fresh subject beside a fresh model.
 ///
 /// # Errors
 /// The first step on which they part.
 pub fn cover<S: Facts + Copy, B: Subject>(
     traces: &[Vec<Action>],
-    model: impl Fn() -> Reference<S>,
-    mut fresh: impl FnMut() -> Result<B, SubjectError>,
+    model: impl Fn() -> Reference<S> + Sync,
+    fresh: impl Fn() -> Result<B, SubjectError> + Sync,
 ) -> Result<Covered, Box<Divergence>> {
-    let mut covered = Covered::default();
-    for trace in traces {
+    each(traces, |trace| {
         let model = model();
         let mut subject = fresh().map_err(|error| broke(model.world(), &error))?;
         follow(model, &mut subject, trace)?;
-        covered.traces += 1;
-        covered.steps += trace.len();
-    }
-    Ok(covered)
+        Ok(Covered { traces: 1, steps: trace.len() })
+    })
 }
 
 /// Follows one trace, comparing outcome and view after every step.

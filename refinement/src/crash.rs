@@ -4,6 +4,8 @@
 //! heard nothing and repeats its action must be answered as the law answers the repetition, with nothing changed that
 //! the law does not change.
 
+use std::ops::AddAssign;
+
 use abide_model::action::{Action, Commit};
 use abide_model::outcome::Outcome;
 use abide_model::state::Facts;
@@ -12,6 +14,7 @@ use abide_model::view::view;
 use crate::corpus::broke;
 use crate::difference::{Divergence, Parting};
 use crate::reference::Reference;
+use crate::sharing::each;
 use crate::subject::{Subject, SubjectError};
 
 /// A subject that can lose a commit and be opened again.
@@ -42,40 +45,48 @@ pub struct Crashed {
     pub repeated: usize,
 }
 
+impl AddAssign for Crashed {
+    fn add_assign(&mut self, other: Self) {
+        self.traces += other.traces;
+        self.before += other.before;
+        self.after += other.after;
+        self.repeated += other.repeated;
+    }
+}
+
 /// Crashes along traces, each on a fresh subject beside a fresh model.
 ///
 /// # Errors
 /// The first crash after which subject and model part.
 pub fn crash<S, C>(
     traces: &[Vec<Action>],
-    model: impl Fn() -> Reference<S>,
-    mut fresh: impl FnMut() -> Result<C, SubjectError>,
+    model: impl Fn() -> Reference<S> + Sync,
+    fresh: impl Fn() -> Result<C, SubjectError> + Sync,
 ) -> Result<Crashed, Box<Divergence>>
 where
     S: Facts + Copy + Eq,
     C: Crashing,
 {
-    let mut crashed = Crashed::default();
-    for trace in traces {
+    each(traces, |trace| {
         let model = model();
         let subject = fresh().map_err(|error| broke(model.world(), &error))?;
-        let mut run = Run { model, subject, done: Vec::new(), crashed: &mut crashed };
+        let crashed = Crashed { traces: 1, ..Crashed::default() };
+        let mut run = Run { model, subject, done: Vec::new(), crashed };
         for action in trace {
             run.step(*action)?;
         }
-        crashed.traces += 1;
-    }
-    Ok(crashed)
+        Ok(run.crashed)
+    })
 }
 
-struct Run<'a, S, C> {
+struct Run<S, C> {
     model: Reference<S>,
     subject: C,
     done: Vec<Action>,
-    crashed: &'a mut Crashed,
+    crashed: Crashed,
 }
 
-impl<S: Facts + Copy + Eq, C: Crashing> Run<'_, S, C> {
+impl<S: Facts + Copy + Eq, C: Crashing> Run<S, C> {
     fn step(&mut self, action: Action) -> Result<(), Box<Divergence>> {
         self.done.push(action);
         match action {

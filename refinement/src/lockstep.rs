@@ -3,8 +3,13 @@
 //! The walk follows the breadth-first tree of the explored graph: down a tree edge the subject's savepoint is kept; any
 //! other transition is performed, compared and taken back. At one state of each transition class everything the law
 //! refuses, defers or has already done is tried too, and the instant just before each tick.
+//!
+//! A savepoint costs the more the more lie below it. So the tree is cut into pieces: the root of a piece is reached on a
+//! fresh subject by performing its path again, and pieces are walked side by side.
 
 use std::collections::BTreeSet;
+use std::hash::Hash;
+use std::ops::AddAssign;
 
 use abide_model::action::{Action, Commit, Env};
 use abide_model::graph::{Edge, Graph};
@@ -13,7 +18,14 @@ use abide_model::state::Facts;
 use abide_model::view::{View, view};
 
 use crate::difference::{Divergence, Parting};
+use crate::sharing::each;
 use crate::subject::{Subject, SubjectError};
+
+/// Savepoints that may lie below one another before a piece of the tree is worth a fresh subject.
+const DEEP: usize = 6;
+
+/// Transitions below a state that are worth a fresh subject.
+const WORTH_IT: usize = 600;
 
 /// What a walk did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -28,33 +40,94 @@ pub struct Walked {
     pub instants: usize,
 }
 
-/// Walks the whole graph with a subject beside it, and probes at the given states.
+impl AddAssign for Walked {
+    fn add_assign(&mut self, other: Self) {
+        self.states += other.states;
+        self.transitions += other.transitions;
+        self.probes += other.probes;
+        self.instants += other.instants;
+    }
+}
+
+/// What a walk found in one piece.
+pub type Found = Result<Walked, Box<Divergence>>;
+
+/// Makes a fresh subject, lets it be walked, and puts it away.
+pub trait Stage: Sync {
+    /// Hands a fresh subject to `act`, or says why there is none.
+    ///
+    /// # Errors
+    /// What `act` found, or that no subject could be made.
+    fn with(&self, act: &mut dyn FnMut(&mut dyn Subject) -> Found) -> Found;
+}
+
+/// Walks the whole graph with subjects beside it, and probes at the given states.
 ///
 /// # Errors
 /// The first step on which they part.
-pub fn walk<S, B: Subject>(
-    graph: &Graph<S>,
-    subject: &mut B,
-    probed: impl IntoIterator<Item = u32>,
-) -> Result<Walked, Box<Divergence>>
+pub fn walk<S>(graph: &Graph<S>, stage: &dyn Stage, probed: impl IntoIterator<Item = u32>) -> Found
 where
-    S: Facts + Copy + Eq + std::hash::Hash,
+    S: Facts + Copy + Eq + Hash + Sync,
 {
-    let probed = probed.into_iter().collect();
-    let mut walk = Walk { graph, subject, probed, walked: Walked::default() };
-    walk.compare_view(0, None)?;
-    walk.visit(0)?;
-    Ok(walk.walked)
+    let probed = &probed.into_iter().collect();
+    let roots = &roots(graph);
+    each(roots, |root| {
+        stage.with(&mut |subject| {
+            Walk { graph, subject, probed, roots, walked: Walked::default() }.piece(*root)
+        })
+    })
 }
 
-struct Walk<'a, S, B> {
+/// The states whose subtrees are walked on subjects of their own, in order of discovery, the first state among them.
+fn roots<S: Facts + Copy + Eq + Hash>(graph: &Graph<S>) -> Vec<u32> {
+    let mut below: Vec<usize> = graph.indices().map(|ix| graph.edges(ix).len()).collect();
+    for ix in graph.indices().rev() {
+        if let Some((parent, _)) = graph.parent(ix) {
+            below[at(parent)] += below[at(ix)];
+        }
+    }
+    let mut begins: Vec<usize> = Vec::with_capacity(below.len());
+    let mut roots = Vec::new();
+    for ix in graph.indices() {
+        let depth = graph.depth(ix);
+        let piece = graph.parent(ix).map(|(parent, _)| begins[at(parent)]);
+        match piece {
+            Some(begun) if depth - begun < DEEP || below[at(ix)] < WORTH_IT => begins.push(begun),
+            Some(_) | None => {
+                begins.push(depth);
+                roots.push(ix);
+            }
+        }
+    }
+    roots
+}
+
+fn at(ix: u32) -> usize {
+    usize::try_from(ix).expect("a state number fits a table index")
+}
+
+struct Walk<'a, S> {
     graph: &'a Graph<S>,
-    subject: &'a mut B,
-    probed: BTreeSet<u32>,
+    subject: &'a mut dyn Subject,
+    probed: &'a BTreeSet<u32>,
+    roots: &'a [u32],
     walked: Walked,
 }
 
-impl<S: Facts + Copy + Eq + std::hash::Hash, B: Subject> Walk<'_, S, B> {
+impl<S: Facts + Copy + Eq + Hash> Walk<'_, S> {
+    /// Walks the piece of the tree that begins at a state.
+    fn piece(mut self, root: u32) -> Found {
+        for action in self.graph.path(root) {
+            self.checked(root, action, |subject| match action {
+                Action::Commit(commit) => subject.perform(commit).map(drop),
+                Action::World(env) => subject.surroundings(env),
+            })?;
+        }
+        self.compare_view(root, None)?;
+        self.visit(root)?;
+        Ok(self.walked)
+    }
+
     fn visit(&mut self, here: u32) -> Result<(), Box<Divergence>> {
         self.walked.states += 1;
         if self.probed.contains(&here) {
@@ -62,12 +135,13 @@ impl<S: Facts + Copy + Eq + std::hash::Hash, B: Subject> Walk<'_, S, B> {
         }
         for edge in self.graph.edges(here) {
             self.walked.transitions += 1;
-            self.checked(here, edge.action, Subject::save)?;
+            self.checked(here, edge.action, |subject| subject.save())?;
             self.step(here, edge)?;
-            if self.graph.parent(edge.to) == Some((here, edge.action)) {
+            let tree = self.graph.parent(edge.to) == Some((here, edge.action));
+            if tree && self.roots.binary_search(&edge.to).is_err() {
                 self.visit(edge.to)?;
             }
-            self.checked(here, edge.action, Subject::restore)?;
+            self.checked(here, edge.action, |subject| subject.restore())?;
         }
         Ok(())
     }
@@ -121,24 +195,24 @@ impl<S: Facts + Copy + Eq + std::hash::Hash, B: Subject> Walk<'_, S, B> {
         just_before: Option<Env>,
         before: &View,
     ) -> Result<(), Box<Divergence>> {
-        self.checked(here, action, Subject::save)?;
+        self.checked(here, action, |subject| subject.save())?;
         if just_before.is_some() {
-            self.checked(here, action, Subject::almost_tick)?;
+            self.checked(here, action, |subject| subject.almost_tick())?;
         }
         let answer = self.checked(here, action, |subject| subject.perform(commit))?;
         self.compare_outcome(here, action, wanted, answer)?;
         if just_before.is_none() {
-            let shown = self.checked(here, action, Subject::observe)?;
+            let shown = self.checked(here, action, |subject| subject.observe())?;
             self.compare(here, Some(action), before, shown)?;
         }
-        self.checked(here, action, Subject::restore)
+        self.checked(here, action, |subject| subject.restore())
     }
 
     fn checked<T>(
         &mut self,
         here: u32,
         action: Action,
-        act: impl FnOnce(&mut B) -> Result<T, SubjectError>,
+        act: impl FnOnce(&mut dyn Subject) -> Result<T, SubjectError>,
     ) -> Result<T, Box<Divergence>> {
         act(self.subject).map_err(|error| {
             self.divergence(here, Some(action), Parting::Failure(error.to_string()))

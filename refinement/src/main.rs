@@ -71,6 +71,10 @@ enum Named {
     WakeSuppressed,
     /// A runtime that takes any authority: must be reported.
     AuthorityNotChecked,
+    /// A runtime that starts what is held: must be reported.
+    HoldsIgnored,
+    /// A runtime that does not note what it has translated: must be reported.
+    CheckpointIgnored,
 }
 
 impl From<Named> for Beside {
@@ -81,13 +85,15 @@ impl From<Named> for Beside {
             Named::Model => Self::Model,
             Named::WakeSuppressed => Self::Broken(Fault::WakeSuppressed),
             Named::AuthorityNotChecked => Self::Broken(Fault::AuthorityNotChecked),
+            Named::HoldsIgnored => Self::Broken(Fault::HoldsIgnored),
+            Named::CheckpointIgnored => Self::Broken(Fault::CheckpointIgnored),
         }
     }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let folder = match tempfile::tempdir() {
+    let folder = match folder() {
         Ok(folder) => folder,
         Err(error) => return fail(&format!("no temporary folder for the databases: {error}"), 1),
     };
@@ -102,6 +108,12 @@ fn main() -> ExitCode {
         },
         Run::Replay { trace, subject } => run_replay(&trace, subject.into(), folder.path()),
     }
+}
+
+/// Where databases are made: in memory where the system has such a place. What is crashed here is the process, never the
+/// machine, so that nothing would be learnt from waiting for a disk.
+fn folder() -> std::io::Result<tempfile::TempDir> {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())
 }
 
 fn chosen(name: &str) -> Result<Vec<&'static World>, String> {

@@ -1,31 +1,127 @@
 //! What the runtime shows, in the model's words: rows and sequences become the names of one world.
 
-use abide::domain::{self, Millis, Seq, WaitId, WorkId};
+use abide::domain::{self, Generation, Millis, Seq, WaitId, WorkId};
 use abide::store::observe::{
-    Observation, SeenAttempt, SeenEvent, SeenRejection, SeenTimer, SeenWait, SeenWork,
+    Observation, SeenActive, SeenAttempt, SeenEvent, SeenRejection, SeenTimer, SeenWait, SeenWork,
 };
 use abide::store::rejections::Derived;
-use abide_model::index::{WaitIx, WorkIx};
+use abide::store::{Tx, attempts, inputs, meta, names, works};
+use abide_model::index::{EventIx, WaitIx, WorkIx};
 use abide_model::outcome::RouteMark;
 use abide_model::state::{AttemptStatus, Exclusion, Hold, Phase, WaitStatus, WorkStatus};
 use abide_model::view::{
     AttemptView, EventView, KeyView, LeaseView, RejectionKind, RejectionView, TimerView, View,
     WaitView, WorkView,
 };
-use abide_model::worlds::{TICK_MS, World};
+use abide_model::worlds::{Ask, Origin, TICK_MS, World};
 
 use crate::binding::Binding;
-use crate::commands::{SOURCE, Watermarks, known_event, known_work, mark, rank, stranger};
+use crate::commands::{known_event, known_work, mark, rank, stranger};
+use crate::names::key_of;
 use crate::subject::SubjectError;
 
-/// Binds the timeouts and continuations that the store shows, which no receipt names.
+/// What an actor of the daemon reads before it acts.
+pub struct Rows<'t>(pub &'t mut dyn Tx);
+
+impl Rows<'_> {
+    /// The path of the scope a Work was created in; none if there is no such Work.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn scope(&mut self, work: WorkId) -> Result<Option<String>, SubjectError> {
+        let Some(work) = works::get(self.0, work)? else { return Ok(None) };
+        Ok(Some(names::text(self.0, work.scope)?))
+    }
+
+    /// The kind a Work was created as; none if there is no such Work.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn kind(&mut self, work: WorkId) -> Result<Option<String>, SubjectError> {
+        let Some(work) = works::get(self.0, work)? else { return Ok(None) };
+        Ok(Some(names::text(self.0, work.kind)?))
+    }
+
+    /// The highest sequence of the batch that a Work's last segment claimed; 0 without one.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn batch_end(&mut self, work: WorkId) -> Result<Seq, SubjectError> {
+        let last = works::get(self.0, work)?.and_then(|row| row.attempt);
+        let Some(n) = last else { return Ok(Seq(0)) };
+        let epoch = attempts::referred(self.0, work, n)?.batch_epoch;
+        Ok(inputs::batch(self.0, work, n, epoch)?.last().copied().unwrap_or(Seq(0)))
+    }
+
+    /// The latest accepted sequence.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn latest(&mut self) -> Result<Seq, SubjectError> {
+        Ok(meta::last_seq(self.0)?)
+    }
+}
+
+/// Binds what the store shows and no receipt names: events that core derives, and Works that no routed event made.
 pub fn bind_derived(world: &World, binding: &mut Binding, seen: &Observation) {
     for event in &seen.events {
-        let Some(wait) = event.wait.and_then(|id| binding.wait_of(id)) else { continue };
-        match event.event_type.as_str() {
-            "core.wait.timeout" => binding.bind_event(world.timeout_of(wait), event.seq),
-            "core.wait.woken" => binding.bind_event(world.continuation_of(wait), event.seq),
-            _ => {}
+        if binding.event_of(event.seq).is_none()
+            && let Some(slot) = derived_slot(world, binding, seen, event)
+        {
+            binding.bind_event(slot, event.seq);
+        }
+        if let (Some(MADE), Some(id)) = (event.mark, event.work)
+            && binding.work_of(id).is_none()
+            && let Some(work) = binding.event_of(event.seq).and_then(|slot| made_by(world, slot))
+        {
+            binding.bind_work(work, id);
+        }
+    }
+}
+
+/// The mark of the event that Work was created by.
+const MADE: domain::MarkKind = domain::MarkKind::Queued;
+
+/// The slot of an event that core derived, told by what it is about. A replay is bound by its receipt.
+fn derived_slot(
+    world: &World,
+    binding: &Binding,
+    seen: &Observation,
+    event: &SeenEvent,
+) -> Option<EventIx> {
+    let wait = || event.wait.and_then(|id| binding.wait_of(id));
+    let cause = || event.parent.and_then(|seq| binding.event_of(seq));
+    match event.derived? {
+        Derived::Timeout => Some(world.timeout_of(wait()?)),
+        Derived::Continuation => Some(world.continuation_of(wait()?)),
+        Derived::Alias => world.alias_of(wait()?, cause()?),
+        Derived::TurnEnded => {
+            let by = event.provenance?;
+            world.ended_of(binding.work_of(by.work)?, u8::try_from(by.attempt.0).ok()?)
+        }
+        // Which Work it makes was decided by the event that came too late, under what is current as it is made.
+        Derived::Successor => {
+            let made = seen.works.iter().find(|work| Some(work.work) == event.work)?;
+            let decision = world.decision(cause()?, binding.configuration());
+            world.created_of(decision.successor_of(binding.work_of(made.predecessor?)?)?)
+        }
+        Derived::Replay => None,
+    }
+}
+
+/// The Work that is made with this event as its first input, if one is.
+fn made_by(world: &World, event: EventIx) -> Option<WorkIx> {
+    match world.origin(event) {
+        Origin::Created(work) => Some(work),
+        Origin::Delivery(delivery) => {
+            let delivery = world.delivery(delivery);
+            match delivery.asks? {
+                Ask::Create { .. } | Ask::Reopen(_) => delivery.decides.proposes,
+                Ask::Replay(_) | Ask::Release(_) => None,
+            }
+        }
+        Origin::Timeout(_) | Origin::Continuation(_) | Origin::Alias(..) | Origin::Ended(..) => {
+            None
         }
     }
 }
@@ -43,6 +139,7 @@ pub fn view(world: &World, binding: &Binding, seen: &Observation) -> Result<View
         .collect::<Result<_, SubjectError>>()?;
     works.sort_by_key(|(ix, _)| *ix);
     Ok(View {
+        generation: names.generation(seen.generation)?,
         events: seen
             .events
             .iter()
@@ -63,6 +160,11 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
+    /// Generations are counted from the one the world begins with.
+    fn generation(&self, generation: Generation) -> Result<u8, SubjectError> {
+        self.binding.reloads(generation).ok_or_else(|| stranger("generation", &generation))
+    }
+
     fn event(&self, seq: Seq) -> Result<String, SubjectError> {
         Ok(self.world.event_name(known_event(self.binding, seq)?))
     }
@@ -82,32 +184,36 @@ impl Names<'_> {
         self.binding.wait_of(id).ok_or_else(|| stranger("wait", &id))
     }
 
+    fn key(&self, key: &domain::Key) -> Result<&'static str, SubjectError> {
+        key_of(self.world, key).ok_or_else(|| stranger("key", &key.external_id))
+    }
+
     fn event_view(&self, event: &SeenEvent) -> Result<EventView, SubjectError> {
         Ok(EventView {
             event: self.event(event.seq)?,
+            key: event.key.as_ref().map(|key| self.key(key)).transpose()?.map(str::to_owned),
             mark: event.mark.map_or(RouteMark::Unrouted, mark),
+            generation: event.generation.map(|given| self.generation(given)).transpose()?,
             work: event.work.map(|id| self.work(id)).transpose()?,
             root: self.event(event.root)?,
             depth: small(event.depth, "depth")?,
+            conflicting: event.conflicting,
         })
     }
 
     /// Every key of the universe; a key outside it is a stranger.
     fn keys(&self, seen: &Observation) -> Result<Vec<KeyView>, SubjectError> {
-        let known = |name: &str| self.world.keys.contains(&name);
-        if let Some(other) = seen
+        let owned: Vec<(&str, WorkId)> = seen
             .keys
             .iter()
-            .find(|owned| owned.key.source != SOURCE || !known(&owned.key.external_id))
-        {
-            return Err(stranger("key", &other.key.external_id));
-        }
-        let owner = |key: &str| seen.keys.iter().find(|owned| owned.key.external_id == key);
+            .map(|owned| Ok((self.key(&owned.key)?, owned.owner)))
+            .collect::<Result<_, SubjectError>>()?;
+        let owner = |key: &str| owned.iter().find(|(known, _)| *known == key);
         self.world
             .keys
             .iter()
             .map(|key| {
-                let owner = owner(key).map(|owned| self.work(owned.owner)).transpose()?;
+                let owner = owner(key).map(|(_, id)| self.work(*id)).transpose()?;
                 Ok(KeyView { key: (*key).to_owned(), owner })
             })
             .collect()
@@ -119,9 +225,14 @@ impl Names<'_> {
         Ok(WorkView {
             work: self.work(work.work)?,
             status: work_status(work.status),
-            hold: work.hold.map_or(Hold::None, hold),
+            kind: self.kind(work)?,
+            holds: work.holds.iter().copied().map(hold).collect(),
             failures: small(work.failures, "failures")?,
             excluded: exclusion(work),
+            idle: self.armed(work.idle_at)?,
+            predecessor: work.predecessor.map(|id| self.work(id)).transpose()?,
+            parent: work.parent.map(|id| self.work(id)).transpose()?,
+            closed_by: work.closed_by.map(|seq| self.event(seq)).transpose()?,
             attempt: work.attempt.as_ref().map(|attempt| self.attempt_view(attempt)).transpose()?,
             pending: self.events(work.pending.iter().copied())?,
             consumed: self.events(consumed)?,
@@ -129,15 +240,34 @@ impl Names<'_> {
         })
     }
 
+    /// A kind is a name and what it fixed when the Work was made, which must still be so. OURS-03
+    fn kind(&self, work: &SeenWork) -> Result<String, SubjectError> {
+        let known = self.world.kinds.iter().find(|kind| kind.name == work.kind);
+        match known {
+            Some(kind) if kind.standing == work.standing => Ok(work.kind.clone()),
+            Some(_) | None => Err(stranger("kind", &work.kind)),
+        }
+    }
+
     fn attempt_view(&self, attempt: &SeenAttempt) -> Result<AttemptView, SubjectError> {
+        let active = attempt.active.map(|active| self.active(active)).transpose()?;
         Ok(AttemptView {
             number: small(attempt.n.0, "attempt")?,
             status: attempt_status(attempt.status),
             phase: attempt.phase.map_or(Phase::None, phase),
+            generation: self.generation(attempt.generation)?,
+            active,
             lease: lease(attempt.expires_at, self.binding.now()),
             trigger: self.event(attempt.trigger)?,
             batch: self.events(attempt.batch.iter().copied())?,
         })
+    }
+
+    /// What is left now: a running segment uses it up.
+    fn active(&self, active: SeenActive) -> Result<u8, SubjectError> {
+        let used = active.since.map_or(0, |since| self.binding.now().0.saturating_sub(since.0));
+        let left = active.left.0.saturating_sub(u64::try_from(used).unwrap_or(0));
+        in_ticks(left, "active time")
     }
 
     fn wait_view(&self, wait: &SeenWait) -> Result<WaitView, SubjectError> {
@@ -146,26 +276,80 @@ impl Names<'_> {
             status: wait_status(wait.status),
             watermark: rank(wait.after)?,
             winner: wait.winner.map(|seq| self.event(seq)).transpose()?,
-            timer: timer(wait.timer, self.binding.now())?,
+            timer: match wait.timer {
+                SeenTimer::None => TimerView::None,
+                SeenTimer::Disabled => TimerView::Disabled,
+                SeenTimer::Armed(at) => self.armed(Some(at))?,
+            },
+            checkpoint: wait.checkpoint.map(rank).transpose()?,
         })
     }
 
+    /// Ticks left, rounded up, so that an instant between two ticks is not taken for the later one.
+    fn armed(&self, at: Option<Millis>) -> Result<TimerView, SubjectError> {
+        let Some(at) = at else { return Ok(TimerView::None) };
+        let left = u64::try_from(at.0 - self.binding.now().0).unwrap_or(0);
+        Ok(TimerView::Armed(in_ticks(left, "instant")?))
+    }
+
+    /// One line for what was refused, in the model's order. An original whose replay was asked for under two identities
+    /// was refused twice and is one line.
     fn rejections(&self, seen: &[SeenRejection]) -> Result<Vec<RejectionView>, SubjectError> {
-        let mut found: Vec<(WaitIx, bool)> = seen
-            .iter()
-            .map(|row| Ok((self.wait_ix(row.wait)?, row.kind == Derived::Continuation)))
-            .collect::<Result<_, SubjectError>>()?;
+        let mut found: Vec<(RejectionKind, u8, String)> =
+            seen.iter().map(|row| self.rejection(row)).collect::<Result<_, _>>()?;
         found.sort_unstable();
-        let view = |(wait, continuation): (WaitIx, bool)| RejectionView {
-            wait: self.world.wait(wait).name.to_owned(),
-            kind: if continuation { RejectionKind::Continuation } else { RejectionKind::Timeout },
+        found.dedup_by(|one, other| one == other && one.0 == RejectionKind::Replay);
+        Ok(found.into_iter().map(|(kind, _, of)| RejectionView { kind, of }).collect())
+    }
+
+    fn rejection(&self, row: &SeenRejection) -> Result<(RejectionKind, u8, String), SubjectError> {
+        let wait = || self.wait_ix(row.wait.ok_or_else(|| stranger("rejection", &row.parent))?);
+        let about = |slot: Option<EventIx>, kind, of| match slot {
+            Some(slot) => Ok((kind, slot.0, of)),
+            None => Err(stranger("rejection", &row.parent)),
         };
-        Ok(found.into_iter().map(view).collect())
+        match row.kind {
+            Derived::Timeout | Derived::Continuation => {
+                let wait = wait()?;
+                let kind = match row.kind == Derived::Timeout {
+                    true => RejectionKind::Timeout,
+                    false => RejectionKind::Continuation,
+                };
+                Ok((kind, wait.0, self.world.wait(wait).name.to_owned()))
+            }
+            Derived::Alias => {
+                let (wait, source) = (wait()?, known_event(self.binding, row.parent)?);
+                let of =
+                    format!("{}/{}", self.world.wait(wait).name, self.world.event_name(source));
+                about(self.world.alias_of(wait, source), RejectionKind::Alias, of)
+            }
+            Derived::TurnEnded => {
+                let (Some(work), Some(attempt)) = (row.work, row.attempt) else {
+                    return Err(stranger("rejection", &row.parent));
+                };
+                let work = known_work(self.binding, work)?;
+                let attempt = small(attempt.0, "attempt")?;
+                let of = format!("{}/{attempt}", self.world.work_name(work));
+                about(self.world.ended_of(work, attempt), RejectionKind::TurnEnd, of)
+            }
+            Derived::Successor | Derived::Replay => {
+                let kind = match row.kind == Derived::Successor {
+                    true => RejectionKind::Successor,
+                    false => RejectionKind::Replay,
+                };
+                let of = known_event(self.binding, row.parent)?;
+                about(Some(of), kind, self.world.event_name(of))
+            }
+        }
     }
 }
 
 fn small(number: u32, thing: &'static str) -> Result<u8, SubjectError> {
     u8::try_from(number).map_err(|_| stranger(thing, &number))
+}
+
+fn in_ticks(length: u64, thing: &'static str) -> Result<u8, SubjectError> {
+    u8::try_from(length.div_ceil(TICK_MS)).map_err(|_| stranger(thing, &length))
 }
 
 fn exclusion(work: &SeenWork) -> Exclusion {
@@ -184,18 +368,6 @@ fn lease(expires_at: Option<Millis>, now: Millis) -> LeaseView {
     }
 }
 
-/// Ticks left, rounded up, so that an instant between two ticks is not taken for the later one.
-fn timer(timer: SeenTimer, now: Millis) -> Result<TimerView, SubjectError> {
-    Ok(match timer {
-        SeenTimer::None => TimerView::None,
-        SeenTimer::Disabled => TimerView::Disabled,
-        SeenTimer::Armed(at) => {
-            let left = u64::try_from(at.0 - now.0).unwrap_or(0).div_ceil(TICK_MS);
-            TimerView::Armed(u8::try_from(left).map_err(|_| stranger("instant", &at))?)
-        }
-    })
-}
-
 const fn work_status(status: domain::WorkStatus) -> WorkStatus {
     match status {
         domain::WorkStatus::Ready => WorkStatus::Ready,
@@ -211,6 +383,7 @@ const fn hold(hold: domain::Hold) -> Hold {
     match hold {
         domain::Hold::Exhausted => Hold::Exhausted,
         domain::Hold::CausalLimit => Hold::CausalLimit,
+        domain::Hold::Operator => Hold::Operator,
     }
 }
 
@@ -240,14 +413,4 @@ const fn wait_status(status: domain::WaitStatus) -> WaitStatus {
         domain::WaitStatus::Woken => WaitStatus::Woken,
         domain::WaitStatus::Cancelled => WaitStatus::Cancelled,
     }
-}
-
-/// The sequence up to which a Work's last segment was handed input, and the latest accepted one.
-#[must_use]
-pub fn watermarks(seen: &Observation, work: WorkId) -> Watermarks {
-    let attempt =
-        seen.works.iter().find(|row| row.work == work).and_then(|row| row.attempt.as_ref());
-    let batch = attempt.and_then(|attempt| attempt.batch.last().copied()).unwrap_or(Seq(0));
-    let latest = seen.events.last().map_or(Seq(0), |event| event.seq);
-    Watermarks { batch, latest }
 }

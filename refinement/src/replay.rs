@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-use abide::store::Store;
 use abide_model::law::Law;
 use abide_model::outcome::NamedOutcome;
 use abide_model::state::State;
@@ -15,8 +14,8 @@ use crate::broken::Broken;
 use crate::corpus::follow;
 use crate::difference::Divergence;
 use crate::reference::Reference;
-use crate::runs::Beside;
-use crate::runtime::{InMemory, Reopened};
+use crate::runs::{Beside, fresh, in_memory};
+use crate::runtime::Reopened;
 
 /// Why a trace was not performed to its end.
 #[derive(Debug, thiserror::Error)]
@@ -107,10 +106,6 @@ impl Visit for Replay<'_> {
         world: &'static World,
     ) -> Self::Out {
         let model = Reference::new(Law::of(world), State::<W, E, T>::new());
-        let in_memory = || {
-            Store::open_in_memory()
-                .expect("a database in memory needs nothing that could be missing")
-        };
         match self.beside {
             Beside::Model => {
                 let mut subject = Reference::new(Law::of(world), State::<W, E, T>::new());
@@ -118,11 +113,11 @@ impl Visit for Replay<'_> {
             }
             Beside::Sqlite => {
                 let store = in_memory();
-                follow(model, &mut InMemory::new(world, &store), &self.actions)
+                follow(model, &mut fresh(world, &store)?, &self.actions)
             }
             Beside::Broken(fault) => {
                 let store = in_memory();
-                let mut subject = Broken::new(InMemory::new(world, &store), fault);
+                let mut subject = Broken::new(fresh(world, &store)?, fault);
                 follow(model, &mut subject, &self.actions)
             }
             Beside::File => {

@@ -1,6 +1,7 @@
 //! A whole run over one world: explore it, put a subject beside it, and say what was compared.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use abide::store::Store;
 use abide_model::classes::{classes, covering};
@@ -11,12 +12,13 @@ use abide_model::worlds::{Visit, World, visit};
 use serde::Serialize;
 
 use crate::broken::{Broken, Fault};
-use crate::corpus::{Covered, cover};
+use crate::corpus::{Covered, broke, cover};
 use crate::crash::{Crashed, crash};
 use crate::difference::Divergence;
-use crate::lockstep::{Walked, walk};
+use crate::lockstep::{Found, Stage, Walked, walk};
 use crate::reference::Reference;
 use crate::runtime::{InMemory, Reopened};
+use crate::subject::Subject;
 
 /// What is put beside the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,24 +99,33 @@ impl Visit for LockstepRun<'_> {
         let mut run =
             Lockstep { world: world.name, explored: graph.counts(), walked: None, covered: None };
         if self.beside == Beside::File {
-            let mut files = Files::new(world, self.folder);
+            let files = Files::new(world, self.folder);
             let fresh = || Reopened::new(world, files.next());
             run.covered =
                 Some(cover(&covering(&graph, &classes(&graph)), model::<W, E, T>(world), fresh)?);
             return Ok(run);
         }
         let probed = classes(&graph).into_iter().map(|found| found.state);
-        let store = in_memory();
-        run.walked = Some(match self.beside {
-            Beside::Model => walk(&graph, &mut model::<W, E, T>(world)(), probed)?,
-            Beside::Broken(fault) => {
-                walk(&graph, &mut Broken::new(InMemory::new(world, &store), fault), probed)?
-            }
-            Beside::Sqlite | Beside::File => {
-                walk(&graph, &mut InMemory::new(world, &store), probed)?
-            }
-        });
+        let stage = OnStage::<W, E, T> { world, beside: self.beside };
+        run.walked = Some(walk(&graph, &stage, probed)?);
         Ok(run)
+    }
+}
+
+/// Fresh subjects that can go back.
+struct OnStage<const W: usize, const E: usize, const T: usize> {
+    world: &'static World,
+    beside: Beside,
+}
+
+impl<const W: usize, const E: usize, const T: usize> Stage for OnStage<W, E, T> {
+    fn with(&self, act: &mut dyn FnMut(&mut dyn Subject) -> Found) -> Found {
+        let (world, store) = (self.world, in_memory());
+        match self.beside {
+            Beside::Model => act(&mut model::<W, E, T>(world)()),
+            Beside::Broken(fault) => act(&mut Broken::new(fresh(world, &store)?, fault)),
+            Beside::Sqlite | Beside::File => act(&mut fresh(world, &store)?),
+        }
     }
 }
 
@@ -137,30 +148,39 @@ impl Visit for CrashRun<'_> {
         world: &'static World,
     ) -> Self::Out {
         let graph = explore::<W, E, T>(Law::of(world));
-        let mut files = Files::new(world, self.folder);
+        let files = Files::new(world, self.folder);
         let fresh = || Reopened::new(world, files.next());
         crash(&covering(&graph, &classes(&graph)), model::<W, E, T>(world), fresh)
     }
 }
 
-fn in_memory() -> Store {
+/// An empty store.
+pub(crate) fn in_memory() -> Store {
     Store::open_in_memory().expect("a database in memory needs nothing that could be missing")
+}
+
+/// The runtime on an empty store.
+pub(crate) fn fresh<'s>(
+    world: &'static World,
+    store: &'s Store,
+) -> Result<InMemory<'s>, Box<Divergence>> {
+    InMemory::new(world, store).map_err(|error| broke(world, &error))
 }
 
 /// A fresh file for each trace.
 struct Files<'a> {
     folder: &'a Path,
     world: &'static str,
-    made: usize,
+    made: AtomicUsize,
 }
 
 impl<'a> Files<'a> {
     const fn new(world: &'static World, folder: &'a Path) -> Self {
-        Self { folder, world: world.name, made: 0 }
+        Self { folder, world: world.name, made: AtomicUsize::new(0) }
     }
 
-    fn next(&mut self) -> std::path::PathBuf {
-        self.made += 1;
-        self.folder.join(format!("{}-{}.db", self.world, self.made))
+    fn next(&self) -> std::path::PathBuf {
+        let nth = self.made.fetch_add(1, Ordering::Relaxed);
+        self.folder.join(format!("{}-{nth}.db", self.world))
     }
 }

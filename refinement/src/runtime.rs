@@ -1,20 +1,25 @@
 //! The production runtime as a subject: on SQLite in memory with savepoints, and on a file reopened after every step.
+//!
+//! It begins with the world's first configuration loaded, as a daemon does before it takes a delivery.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::rc::Rc;
 
-use abide::command::Command;
+use abide::command::{Command, Outcome as Answer, Receipt};
 use abide::domain::{Actor, Millis};
 use abide::law;
-use abide::store::{Engine, Session, Store, StoreError, Tx, observe};
+use abide::store::{Engine, Observation, Session, Store, StoreError, Tx, Value, observe};
 use abide_model::action::{Commit, Env};
+use abide_model::index::{WaitIx, WorkIx};
 use abide_model::outcome::Outcome;
 use abide_model::view::View;
 use abide_model::worlds::{TICK_MS, World};
 
 use crate::binding::Binding;
-use crate::commands::{command, learn, outcome, ticks};
+use crate::broken::Tampered;
+use crate::commands::{command, evaluated, learn, outcome, reload, ticks};
 use crate::crash::Crashing;
-use crate::observation::{bind_derived, view, watermarks};
+use crate::observation::{Rows, bind_derived, view};
 use crate::subject::{Subject, SubjectError};
 
 /// Everything the harness does is done by this loop of the daemon, as the journal will say.
@@ -25,25 +30,38 @@ const HARNESS: Actor = Actor::Loop("harness");
 pub struct InMemory<'s> {
     world: &'static World,
     session: Session<'s>,
-    begun: bool,
+    here: Here,
+    saved: Vec<Here>,
+}
+
+/// Where a subject is: what the harness knows, and what the store shows if it was looked at since it last changed.
+#[derive(Debug, Clone)]
+struct Here {
     binding: Binding,
-    saved: Vec<Binding>,
+    seen: Option<Rc<Observation>>,
 }
 
 impl<'s> InMemory<'s> {
     /// The runtime on an empty store.
-    #[must_use]
-    pub fn new(world: &'static World, store: &'s Store) -> Self {
-        let session = store.session();
-        Self { world, session, begun: false, binding: Binding::of(world), saved: Vec::new() }
+    ///
+    /// # Errors
+    /// The first configuration cannot be loaded.
+    pub fn new(world: &'static World, store: &'s Store) -> Result<Self, SubjectError> {
+        let mut session = store.session();
+        session.begin()?;
+        let binding = begin(&mut session, world)?;
+        let here = Here { binding, seen: None };
+        Ok(Self { world, session, here, saved: Vec::new() })
     }
 
-    fn session(&mut self) -> Result<&mut Session<'s>, StoreError> {
-        if !self.begun {
-            self.session.begin()?;
-            self.begun = true;
+    /// What the store shows, read once for each state.
+    fn seen(&mut self) -> Result<Rc<Observation>, SubjectError> {
+        if let Some(seen) = &self.here.seen {
+            return Ok(Rc::clone(seen));
         }
-        Ok(&mut self.session)
+        let seen = Rc::new(observe(&mut self.session)?);
+        self.here.seen = Some(Rc::clone(&seen));
+        Ok(seen)
     }
 }
 
@@ -53,45 +71,68 @@ impl Subject for InMemory<'_> {
     }
 
     fn perform(&mut self, commit: Commit) -> Result<Outcome, SubjectError> {
-        self.session()?;
-        perform(&mut self.session, self.world, &mut self.binding, commit)
+        self.here.seen = None;
+        let (done, answer) = apply(&mut self.session, self.world, &mut self.here.binding, commit)?;
+        let seen = self.seen()?;
+        understood(self.world, &mut self.here.binding, &seen, (commit, &done, &answer))
     }
 
     fn surroundings(&mut self, env: Env) -> Result<(), SubjectError> {
-        self.session()?;
-        surroundings(&mut self.session, self.world, &mut self.binding, env)
+        // Of all surroundings only an evaluation runs code that could change what is stored, and must not.
+        if matches!(env, Env::Evaluate { .. }) {
+            self.here.seen = None;
+        }
+        surroundings(&mut self.session, self.world, &mut self.here.binding, env)
     }
 
     fn almost_tick(&mut self) -> Result<(), SubjectError> {
-        almost_tick(&mut self.binding);
+        almost_tick(&mut self.here.binding);
         Ok(())
     }
 
     fn observe(&mut self) -> Result<View, SubjectError> {
-        self.session()?;
-        show(&mut self.session, self.world, &mut self.binding)
+        let seen = self.seen()?;
+        view(self.world, &self.here.binding, &seen)
     }
 
     fn save(&mut self) -> Result<(), SubjectError> {
-        self.session()?.savepoint()?;
-        self.saved.push(self.binding.clone());
+        self.session.savepoint()?;
+        self.saved.push(self.here.clone());
         Ok(())
     }
 
     fn restore(&mut self) -> Result<(), SubjectError> {
         let saved = self.saved.pop();
-        self.binding = saved.ok_or_else(|| SubjectError::Cannot("nothing was saved".to_owned()))?;
+        self.here = saved.ok_or_else(|| SubjectError::Cannot("nothing was saved".to_owned()))?;
         self.session.rollback_to()?;
         self.session.release()?;
         Ok(())
     }
 }
 
-/// The runtime on a file that is closed and opened again after every step.
+impl Tampered for InMemory<'_> {
+    fn forget_holds(&mut self, work: WorkIx) -> Result<(), SubjectError> {
+        let work = Value::Int(self.here.binding.work(work).0);
+        self.here.seen = None;
+        self.session.execute("UPDATE work SET holds = 0 WHERE id = ?1", &[work])?;
+        Ok(())
+    }
+
+    fn forget_checkpoint(&mut self, wait: WaitIx) -> Result<(), SubjectError> {
+        let wait = Value::Int(self.here.binding.wait(wait).0);
+        self.here.seen = None;
+        self.session.execute("UPDATE subscription SET checkpoint = 0 WHERE wait = ?1", &[wait])?;
+        Ok(())
+    }
+}
+
+/// The runtime on a file that is closed after every commit and opened again.
 #[derive(Debug)]
 pub struct Reopened {
     world: &'static World,
     file: PathBuf,
+    /// Open since the last commit, if it was looked at since.
+    store: Option<Store>,
     binding: Binding,
 }
 
@@ -99,18 +140,24 @@ impl Reopened {
     /// The runtime on a file that does not exist yet.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be made, or the first configuration not loaded.
     pub fn new(world: &'static World, file: PathBuf) -> Result<Self, SubjectError> {
-        Store::open(&file)?;
-        Ok(Self { world, file, binding: Binding::of(world) })
+        let store = Store::open(&file)?;
+        let mut session = store.session();
+        session.begin()?;
+        let binding = begin(&mut session, world)?;
+        session.commit()?;
+        drop(session);
+        Ok(Self { world, file, store: None, binding })
     }
 
-    fn within<T>(
+    /// Acts in one transaction. Whatever wrote closes the file, whether it is kept or lost.
+    fn write<T>(
         &mut self,
         keep: bool,
         act: impl FnOnce(&mut dyn Tx, &'static World, &mut Binding) -> Result<T, SubjectError>,
     ) -> Result<T, SubjectError> {
-        let store = open(&self.file)?;
+        let store = self.open()?;
         let mut session = store.session();
         session.begin()?;
         let done = act(&mut session, self.world, &mut self.binding)?;
@@ -119,10 +166,25 @@ impl Reopened {
         }
         Ok(done)
     }
-}
 
-fn open(file: &Path) -> Result<Store, StoreError> {
-    Store::open(file)
+    /// Looks at what is stored, and leaves the file open.
+    fn read<T>(
+        &mut self,
+        look: impl FnOnce(&mut dyn Tx, &'static World, &mut Binding) -> Result<T, SubjectError>,
+    ) -> Result<T, SubjectError> {
+        let store = self.open()?;
+        let mut session = store.session();
+        session.begin()?;
+        let seen = look(&mut session, self.world, &mut self.binding)?;
+        session.rollback()?;
+        drop(session);
+        self.store = Some(store);
+        Ok(seen)
+    }
+
+    fn open(&mut self) -> Result<Store, StoreError> {
+        self.store.take().map_or_else(|| Store::open(&self.file), Ok)
+    }
 }
 
 impl Subject for Reopened {
@@ -131,11 +193,11 @@ impl Subject for Reopened {
     }
 
     fn perform(&mut self, commit: Commit) -> Result<Outcome, SubjectError> {
-        self.within(true, |tx, world, binding| perform(tx, world, binding, commit))
+        self.write(true, |tx, world, binding| perform(tx, world, binding, commit))
     }
 
     fn surroundings(&mut self, env: Env) -> Result<(), SubjectError> {
-        self.within(false, |tx, world, binding| surroundings(tx, world, binding, env))
+        self.read(|tx, world, binding| surroundings(tx, world, binding, env))
     }
 
     fn almost_tick(&mut self) -> Result<(), SubjectError> {
@@ -144,7 +206,7 @@ impl Subject for Reopened {
     }
 
     fn observe(&mut self) -> Result<View, SubjectError> {
-        self.within(false, show)
+        self.read(|tx, world, binding| view(world, binding, &observe(tx)?))
     }
 
     fn save(&mut self) -> Result<(), SubjectError> {
@@ -159,15 +221,28 @@ impl Subject for Reopened {
 impl Crashing for Reopened {
     fn perform_and_lose(&mut self, commit: Commit) -> Result<(), SubjectError> {
         let before = self.binding.clone();
-        self.within(false, |tx, world, binding| perform(tx, world, binding, commit))?;
+        self.write(false, |tx, world, binding| perform(tx, world, binding, commit))?;
         self.binding = before;
         Ok(())
     }
 
     fn reopen(&mut self) -> Result<(), SubjectError> {
-        open(&self.file)?;
+        self.store = None;
         Ok(())
     }
+}
+
+/// Loads the first configuration of a world, under whatever number the runtime gives it.
+fn begin(tx: &mut dyn Tx, world: &World) -> Result<Binding, SubjectError> {
+    let mut binding = Binding::of(world);
+    let answer = law::apply(tx, binding.now(), &HARNESS, &reload(world, 0))?;
+    let Answer::Accepted(Receipt::Reloaded { generation }) = answer else {
+        return Err(SubjectError::Cannot(format!(
+            "the first configuration was answered {answer:?}"
+        )));
+    };
+    binding.begin(generation);
+    Ok(binding)
 }
 
 fn perform(
@@ -176,22 +251,32 @@ fn perform(
     binding: &mut Binding,
     commit: Commit,
 ) -> Result<Outcome, SubjectError> {
-    let done = prepared(tx, world, binding, commit)?;
-    let answer = law::apply(tx, binding.now(), &HARNESS, &done)?;
-    learn(world, binding, commit, &done, &answer);
-    // Receipts name derived events by sequence; which those are is told by what is stored.
-    bind_derived(world, binding, &observe(tx)?);
-    outcome(binding, &answer)
+    let (done, answer) = apply(tx, world, binding, commit)?;
+    understood(world, binding, &observe(tx)?, (commit, &done, &answer))
 }
 
-fn prepared(
+fn apply(
     tx: &mut dyn Tx,
     world: &World,
     binding: &mut Binding,
     commit: Commit,
-) -> Result<Command, SubjectError> {
-    let looked_up = binding.clone();
-    command(world, binding, commit, |work| Ok(watermarks(&observe(tx)?, looked_up.work(work))))
+) -> Result<(Command, Answer), SubjectError> {
+    let done = command(world, binding, &mut Rows(tx), commit)?;
+    let answer = law::apply(tx, binding.now(), &HARNESS, &done)?;
+    Ok((done, answer))
+}
+
+/// Binds what the answer reveals and says it in the model's words. Receipts name derived events by sequence; which those
+/// are is told by what is stored.
+fn understood(
+    world: &World,
+    binding: &mut Binding,
+    seen: &Observation,
+    (commit, done, answer): (Commit, &Command, &Answer),
+) -> Result<Outcome, SubjectError> {
+    learn(world, binding, commit, done, answer);
+    bind_derived(world, binding, seen);
+    outcome(binding, answer)
 }
 
 fn surroundings(
@@ -202,12 +287,9 @@ fn surroundings(
 ) -> Result<(), SubjectError> {
     match env {
         Env::Evaluate { event } => {
-            let snapshot = law::routing::snapshot(tx, binding.event(event))?;
-            let routed = world.routed(event);
-            if let Some(snapshot) = snapshot {
-                let (route, kind) =
-                    if routed { (Some("route"), Some("kind")) } else { (None, None) };
-                binding.propose(event, snapshot.propose(route, kind));
+            if let Some(snapshot) = law::routing::snapshot(tx, binding.event(event))? {
+                let proposal = evaluated(world, binding, event, &snapshot);
+                binding.propose(event, proposal);
             }
         }
         Env::Tick => {
@@ -223,14 +305,4 @@ fn surroundings(
 fn almost_tick(binding: &mut Binding) {
     let almost = i64::try_from(TICK_MS).unwrap_or(i64::MAX) - 1;
     binding.set_now(Millis(binding.now().0 + almost));
-}
-
-fn show(
-    tx: &mut dyn Tx,
-    world: &'static World,
-    binding: &mut Binding,
-) -> Result<View, SubjectError> {
-    let seen = observe(tx)?;
-    bind_derived(world, binding, &seen);
-    view(world, binding, &seen)
 }

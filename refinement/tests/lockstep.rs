@@ -46,6 +46,27 @@ fn every_transition_of_a_world_with_timers_is_performed_and_probed_just_before_e
 }
 
 #[test]
+fn successors_replays_handoffs_and_standing_work_are_performed_as_the_law_says() {
+    for name in ["endings", "standing"] {
+        let run = holds(name, Beside::Sqlite);
+        assert_eq!(run.transitions(), run.explored.transitions, "{name}");
+        assert!(
+            run.walked.is_some_and(|walked| walked.probes > 0 && walked.instants > 0),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn subscriptions_identities_and_their_suspects_are_performed_as_the_law_says() {
+    for name in ["bursts", "identities"] {
+        let run = holds(name, Beside::Sqlite);
+        assert_eq!(run.transitions(), run.explored.transitions, "{name}");
+        assert!(run.probes() > 0, "{name}");
+    }
+}
+
+#[test]
 fn the_model_beside_itself_never_differs() {
     let run = holds("pauses", Beside::Model);
     assert_eq!(run.transitions(), run.explored.transitions);
@@ -84,6 +105,33 @@ fn an_unchecked_authority_is_reported_at_the_stale_action_that_was_let_through()
     let report = divergence.report();
     assert!(report.contains("stale_authority"), "{report}");
     assert!(report.contains("superseded authority"), "{report}");
+}
+
+#[test]
+fn a_claim_over_a_hold_is_reported_with_the_hold_that_stood() {
+    let divergence = parts("wait-races", Fault::HoldsIgnored);
+    let report = divergence.report();
+    assert!(report.contains("the model answers   not now, held"), "{report}");
+    assert!(report.contains("an operator holds fix"), "{report}");
+    let last = report.lines().find(|line| line.starts_with('→')).expect("the step is marked");
+    assert!(last.contains("claims fix"), "{report}");
+}
+
+#[test]
+fn a_checkpoint_that_is_not_noted_is_reported_with_the_sequence_it_forgot() {
+    let divergence = parts("aliases", Fault::CheckpointIgnored);
+    let report = divergence.report();
+    assert!(matches!(divergence.what, Parting::View { .. }), "{report}");
+    assert!(report.contains("wait.checkpoint model"), "{report}");
+}
+
+#[test]
+fn every_planted_fault_is_reported_somewhere() {
+    let worlds = ["pauses", "pauses", "wait-races", "aliases"];
+    for (fault, world) in Fault::ALL.into_iter().zip(worlds) {
+        let report = parts(world, fault).report();
+        assert!(report.contains(fault.name()), "{report}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub mod corpus;
 pub mod daemon;
 pub mod http;
+pub mod live;
 pub mod scenario;
 pub mod scenarios;
 pub mod specs;

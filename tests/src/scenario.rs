@@ -4,9 +4,11 @@
 //! true when they pass. Every part runs on the model, on the runtime in memory, and on the runtime reopened after each
 //! step, and must fail on the runtimes that are broken where it looks.
 
-use abide_model::action::{Action, Authority, Commit, Env, Mark, NamedAction, Verdict};
+use abide_model::action::{
+    Action, Authority, Commit, Ending, Env, Expect, Mark, NamedAction, Verdict,
+};
 use abide_model::outcome::Outcome;
-use abide_model::view::{View, WorkView};
+use abide_model::view::{EventView, View, WorkView};
 use abide_model::worlds::{World, named};
 use abide_refinement::subject::Subject;
 
@@ -70,6 +72,37 @@ impl Seen {
     pub fn mark(&self, event: &str) -> String {
         let found = self.0.events.iter().find(|seen| seen.event == event);
         found.map_or_else(|| "absent".to_owned(), |seen| code(&seen.mark))
+    }
+
+    /// An accepted event by name.
+    #[must_use]
+    pub fn event(&self, event: &str) -> Option<&EventView> {
+        self.0.events.iter().find(|seen| seen.event == event)
+    }
+
+    /// The root and the depth of an event.
+    #[must_use]
+    pub fn chain(&self, event: &str) -> Option<(&str, u8)> {
+        self.event(event).map(|seen| (seen.root.as_str(), seen.depth))
+    }
+
+    /// The Work that owns a key.
+    #[must_use]
+    pub fn owner(&self, key: &str) -> Option<&str> {
+        self.0.keys.iter().find(|seen| seen.key == key)?.owner.as_deref()
+    }
+
+    /// Why a Work is not started, as codes.
+    #[must_use]
+    pub fn holds(&self, work: &str) -> Vec<String> {
+        let holds = self.work(work).map(|work| work.holds.as_slice()).unwrap_or_default();
+        holds.iter().map(code).collect()
+    }
+
+    /// How many events are accepted.
+    #[must_use]
+    pub fn accepted(&self) -> usize {
+        self.0.events.len()
     }
 
     /// The winner of the last wait of a Work.
@@ -245,7 +278,21 @@ about_event! {
     /// A recoverer takes over.
     claim_recovery = |work| Action::Commit(Commit::ClaimRecovery { work });
     /// A Work is cancelled.
-    cancel = |work| Action::Commit(Commit::Cancel { work });
+    cancel = |work| {
+        Action::Commit(Commit::Cancel { work, expect: Expect::Any, for_good: false })
+    };
+    /// A Work is cancelled, standing or not.
+    cancel_for_good = |work| {
+        Action::Commit(Commit::Cancel { work, expect: Expect::Any, for_good: true })
+    };
+    /// A Work is held.
+    hold = |work| Action::Commit(Commit::Hold { work, expect: Expect::Any });
+    /// An event is taken out by an operator.
+    drop_event = |event| Action::Commit(Commit::Drop { event });
+    /// Work is made by hand.
+    create_work = |request| Action::Commit(Commit::CreateWork { request });
+    /// Work that heard nothing since its handoff is closed.
+    close_idle = |work| Action::Commit(Commit::CloseIdle { work });
     /// A wait is woken by what is accepted.
     wake = |wait| Action::Commit(Commit::Wake { wait });
     /// A due timeout is accepted and wakes.
@@ -263,11 +310,17 @@ about_event! {
     /// The holder renews.
     renew = |work| Action::Commit(Commit::Renew { work, by: Authority::Current });
     /// The holder completes.
-    complete = |work| Action::Commit(Commit::Complete { work, by: Authority::Current });
+    complete = |work| ends(work, Authority::Current, Ending::Completed, false);
+    /// The holder completes and declares a status, which is published.
+    declare = |work| ends(work, Authority::Current, Ending::Completed, true);
+    /// The holder hands the Work off: it stays open.
+    hand_off = |work| ends(work, Authority::Current, Ending::Handoff, false);
     /// The holder fails.
     fail = |work| Action::Commit(Commit::Fail { work, by: Authority::Current });
+    /// The holder hands the Work off and declares a status, which is published.
+    hand_off_declaring = |work| ends(work, Authority::Current, Ending::Handoff, true);
     /// A superseded holder completes.
-    stale_complete = |work| Action::Commit(Commit::Complete { work, by: Authority::Stale });
+    stale_complete = |work| ends(work, Authority::Stale, Ending::Completed, false);
     /// A superseded holder renews.
     stale_renew = |work| Action::Commit(Commit::Renew { work, by: Authority::Stale });
     /// The recoverer found the attempt's own process.
@@ -280,6 +333,65 @@ about_event! {
         let (by, verdict) = (Authority::Current, Verdict::NotAdoptable);
         Action::Commit(Commit::SettleRecovery { work, by, verdict })
     };
+}
+
+fn ends(work: String, by: Authority, ending: Ending, declares: bool) -> NamedAction {
+    Action::Commit(Commit::Complete { work, by, ending, declares })
+}
+
+/// An operator acts on a Work and says which attempt is meant.
+#[must_use]
+pub fn expecting(meant: Expect, mut action: NamedAction) -> NamedAction {
+    if let Action::Commit(
+        Commit::Cancel { expect, .. }
+        | Commit::Hold { expect, .. }
+        | Commit::Release { expect, .. }
+        | Commit::Reopen { expect, .. },
+    ) = &mut action
+    {
+        *expect = meant;
+    }
+    action
+}
+
+/// Another configuration becomes current.
+#[must_use]
+pub fn reload(configuration: u8) -> NamedAction {
+    Action::Commit(Commit::Reload { configuration })
+}
+
+/// The daemon stops and starts.
+#[must_use]
+pub fn crash() -> NamedAction {
+    Action::World(Env::Crash)
+}
+
+/// A routed event is accepted once more, as a request.
+#[must_use]
+pub fn replay(event: &str, request: &str) -> NamedAction {
+    let (event, request) = (event.to_owned(), request.to_owned());
+    Action::Commit(Commit::Replay { event, request })
+}
+
+/// Ended Work is reopened by a request.
+#[must_use]
+pub fn reopen(work: &str, request: &str) -> NamedAction {
+    let (work, request) = (work.to_owned(), request.to_owned());
+    Action::Commit(Commit::Reopen { work, expect: Expect::Any, request })
+}
+
+/// Every hold of a Work is lifted by a request.
+#[must_use]
+pub fn release(work: &str, request: &str) -> NamedAction {
+    let (work, request) = (work.to_owned(), request.to_owned());
+    Action::Commit(Commit::Release { work, expect: Expect::Any, request })
+}
+
+/// An event of a wait's source is translated.
+#[must_use]
+pub fn translate(wait: &str, source: &str) -> NamedAction {
+    let (wait, source) = (wait.to_owned(), source.to_owned());
+    Action::Commit(Commit::Translate { wait, source })
 }
 
 /// The holder of a Work registers a wait.

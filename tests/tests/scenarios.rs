@@ -2,6 +2,7 @@
 
 use abide::store::Store;
 use abide_model::law::Law;
+use abide_model::mutants::Mutant;
 use abide_model::state::State;
 use abide_model::worlds::{Visit, World, visit};
 use abide_refinement::broken::{Broken, Fault};
@@ -32,26 +33,32 @@ macro_rules! shared {
 shared! {
     concurrent_correlations_and_attempts
     independent_work_progress
+    first_match_replay_and_drop_audit
+    multi_key_attachment_conflict_and_order
+    uncorrelated_and_terminal_successor
+    scope_route_inheritance
     unmatched_and_contradictory_target
     wait_event_registration_orders
     wait_timeout_acceptance_tie
     wait_cancel_orders
     wait_watermark_and_timeout_only
+    dependency_subscription_alias
     lease_loss_adoption_and_stale_result
+    storage_suite
 }
 
 fn on_every_subject(id: &str) {
     let shared = named(id).unwrap_or_else(|| panic!("there is no shared scenario `{id}`"));
     let mut failures = Vec::new();
     for part in (shared.parts)() {
-        failures.extend(on_the_model(&part).err());
+        failures.extend(on_the_model(&part, None).err());
         failures.extend(in_memory(&part, None).err());
         failures.extend(reopened(&part).err());
     }
     assert!(failures.is_empty(), "{id}\n\n{}", failures.join("\n\n"));
 }
 
-struct OnTheModel<'a>(&'a Scenario);
+struct OnTheModel<'a>(&'a Scenario, Option<Mutant>);
 
 impl Visit for OnTheModel<'_> {
     type Out = Result<(), String>;
@@ -60,17 +67,18 @@ impl Visit for OnTheModel<'_> {
         self,
         world: &'static World,
     ) -> Self::Out {
-        self.0.run(&mut Reference::new(Law::of(world), State::<W, E, T>::new()))
+        let law = Law { world, mutant: self.1 };
+        self.0.run(&mut Reference::new(law, State::<W, E, T>::new()))
     }
 }
 
-fn on_the_model(scenario: &Scenario) -> Result<(), String> {
-    visit(scenario.world, OnTheModel(scenario))
+fn on_the_model(scenario: &Scenario, mutant: Option<Mutant>) -> Result<(), String> {
+    visit(scenario.world, OnTheModel(scenario, mutant))
 }
 
 fn in_memory(scenario: &Scenario, fault: Option<Fault>) -> Result<(), String> {
     let store = Store::open_in_memory().expect("a database in memory");
-    let runtime = InMemory::new(scenario.world, &store);
+    let runtime = InMemory::new(scenario.world, &store).map_err(|error| error.to_string())?;
     match fault {
         None => scenario.run(&mut { runtime }),
         Some(fault) => scenario.run(&mut Broken::new(runtime, fault)),
@@ -110,4 +118,49 @@ fn control_driver_checks_no_authority() {
         "a driver that checks no authority passed, or its report does not say so:\n{}",
         reports.join("\n\n"),
     );
+}
+
+#[test]
+fn control_driver_ignores_holds() {
+    for id in ["independent_work_progress", "wait_event_registration_orders"] {
+        let reports = broken_by(Fault::HoldsIgnored, named(id).expect("it is listed"));
+        assert!(
+            reports.iter().any(|report| report.contains("held")),
+            "a driver that ignores holds passed {id}, or its report does not say so:\n{}",
+            reports.join("\n\n"),
+        );
+    }
+}
+
+#[test]
+fn control_driver_forgets_what_it_translated() {
+    let shared = named("dependency_subscription_alias").expect("it is listed");
+    let reports = broken_by(Fault::CheckpointIgnored, shared);
+    assert!(!reports.is_empty(), "a driver that keeps no checkpoint passed");
+}
+
+/// Parts that no broken law of the model fails, because none breaks what they show. A new part is not among them unless
+/// somebody puts it there.
+const NO_MUTANT: &[&str] = &[
+    "another key is routed and started while a handler is blocked",
+    "a waiting work holds up no other",
+    "keys attach all together",
+    "what has a mark is no input of a later owner",
+    "an event without key or decision is bound to no work",
+    "inherited routes come first and new names follow",
+    "a key beside a target that is its own agrees",
+    "a target in another scope is refused",
+];
+
+/// A part that no broken law fails would show little.
+#[test]
+fn every_part_fails_under_some_broken_law() {
+    let mut idle = Vec::new();
+    for part in scenarios::ALL.iter().flat_map(|shared| (shared.parts)()) {
+        let failed = |mutant: &Mutant| on_the_model(&part, Some(*mutant)).is_err();
+        if !Mutant::ALL.iter().any(failed) && !NO_MUTANT.contains(&part.name) {
+            idle.push(part.name);
+        }
+    }
+    assert!(idle.is_empty(), "parts that nothing fails:\n{}", idle.join("\n"));
 }

@@ -6,8 +6,8 @@ use abide_tests::specs::finding::assert_none;
 use abide_tests::specs::names::{ALPHABET, disagreements};
 use abide_tests::specs::ratchet::{RATCHET, slips};
 use abide_tests::specs::{
-    Specs, audit, citations, conformance, corpus, generated, hygiene, imports, links, sources,
-    trace,
+    Specs, audit, cases, citations, conformance, corpus, generated, hygiene, imports, links,
+    sources, trace,
 };
 
 fn specs() -> Specs {
@@ -40,6 +40,27 @@ fn rules_and_checks_agree() {
 fn every_rule_and_every_shared_scenario_is_listed() {
     let specs = specs();
     assert_eq!((specs.book.rules.len(), specs.book.scenarios.len()), (624, 85));
+}
+
+/// ALIAS-12: passing it says that ownership and deduplication hold, and nothing of any provider.
+#[test]
+fn the_shared_alias_case_is_evidence_for_no_adapter() {
+    let case = "scenario:dependency_subscription_alias";
+    let of_adapters = ["ALIAS-04", "ALIAS-13", "ALIAS-14", "ALIAS-15", "WAIT-11", "WAIT-20"];
+    let book = specs().book;
+    for id in of_adapters {
+        let rule = book.rule(id).unwrap_or_else(|| panic!("there is no rule {id}"));
+        assert!(!rule.checks.iter().any(|check| check == case), "{id} rests on {case}");
+    }
+}
+
+/// What hurts users of such systems is kept from happening by checks that exist.
+#[test]
+fn every_case_is_shown_or_says_what_it_waits_for() {
+    let specs = specs();
+    let book = cases::Casebook::read(&specs.root).expect("the cases can be read");
+    assert_none("specs/cases.toml is not sound", &book.flaws(&specs.registry));
+    let _ = writeln!(std::io::stdout().lock(), "\ncases not built: {:?}", book.waiting());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::problem::{ApiError, settled};
 use super::types::AcceptedEvent;
-use crate::command::{Command, Receipt};
+use crate::command::{Command, Outcome, Receipt};
 use crate::domain::{Actor, EventUid, NewEvent, Seq};
 use crate::host::Context;
 use crate::store::events;
@@ -34,11 +34,23 @@ pub async fn all(
     let uids: Vec<EventUid> = offered.iter().map(|event| event.uid).collect();
     let accept = |event| (actor.clone(), Command::Accept { event: Box::new(event) });
     let outcomes = context.writer.apply_all(offered.into_iter().map(accept).collect()).await?;
+    answers(context, outcomes, &uids).await
+}
+
+/// What became of offered events; `uids` are those they were offered with, as far as they are known.
+///
+/// # Errors
+/// One of them is refused; the others are kept all the same.
+pub async fn answers(
+    context: &Arc<Context>,
+    outcomes: Vec<Outcome>,
+    uids: &[EventUid],
+) -> Result<Vec<AcceptedEvent>, ApiError> {
     let batch = outcomes.len() > 1;
     let mut kept = Vec::with_capacity(outcomes.len());
-    for (at, (uid, outcome)) in uids.into_iter().zip(outcomes).enumerate() {
+    for (at, outcome) in outcomes.into_iter().enumerate() {
         let settled = settled(outcome).map_err(|error| in_batch(error, at, batch))?;
-        kept.push(answer(context, uid, settled).await?);
+        kept.push(answer(context, uids.get(at).copied(), settled).await?);
     }
     Ok(kept)
 }
@@ -52,14 +64,17 @@ fn in_batch(error: ApiError, at: usize, batch: bool) -> ApiError {
 
 async fn answer(
     context: &Context,
-    uid: EventUid,
+    uid: Option<EventUid>,
     (receipt, duplicate): (Receipt, bool),
 ) -> Result<AcceptedEvent, ApiError> {
     let Receipt::Event { seq } = receipt else {
         tracing::error!(?receipt, "an acceptance was answered with another receipt");
         return Err(ApiError::unavailable());
     };
-    let uid = if duplicate { original(context, seq).await? } else { uid };
+    let uid = match uid.filter(|_| !duplicate) {
+        Some(uid) => uid,
+        None => original(context, seq).await?,
+    };
     Ok(AcceptedEvent { id: uid.to_string(), seq: seq.0, duplicate })
 }
 

@@ -6,6 +6,7 @@
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
@@ -14,12 +15,13 @@ use super::problem::ApiError;
 use crate::config::{Principal, Right, SecretSource};
 use crate::domain::{Token, TokenHash};
 
-/// Principals by the hash of their token.
+/// Principals by the hash of their token. A reload replaces them all at once.
 #[derive(Debug, Default)]
-pub struct Principals(Vec<Known>);
+pub struct Principals(RwLock<Vec<Known>>);
 
+/// One principal, with the hash of its token.
 #[derive(Debug)]
-struct Known {
+pub(super) struct Known {
     name: String,
     may: Vec<Right>,
     token: TokenHash,
@@ -78,6 +80,11 @@ impl Principals {
     /// # Errors
     /// A token cannot be read or made, can be read by others, or is another principal's too.
     pub fn load(configured: &[Principal]) -> Result<Self, TokenError> {
+        Self::read(configured).map(|known| Self(RwLock::new(known)))
+    }
+
+    /// The same for those of a configuration that is not current yet.
+    pub(super) fn read(configured: &[Principal]) -> Result<Vec<Known>, TokenError> {
         let mut all: Vec<Known> = Vec::new();
         for principal in configured {
             let token = hash(token_of(principal)?.trim());
@@ -88,23 +95,29 @@ impl Principals {
             let (name, may) = (principal.name.clone(), principal.may.clone());
             all.push(Known { name, may, token });
         }
-        Ok(Self(all))
+        Ok(all)
+    }
+
+    /// Whoever is not among these is unknown from here on.
+    pub(super) fn replace(&self, known: Vec<Known>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
     /// The principal who asks, if it has this right.
     ///
     /// # Errors
     /// The token is missing or unknown: 401. The right is lacking: 403.
-    pub fn check(&self, headers: &HeaderMap, right: Right) -> Result<&str, ApiError> {
+    pub fn check(&self, headers: &HeaderMap, right: Right) -> Result<String, ApiError> {
         let unknown =
             "take the token from the file that `[principal.NAME]` of the configuration names";
         let given = bearer(headers).map(hash).ok_or(ApiError::unauthenticated(unknown))?;
         // Every one is compared, so that the time taken does not tell which came close.
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found =
-            self.0.iter().filter(|known| known.token.matches(&given)).fold(None, |_, k| Some(k));
+            all.iter().filter(|known| known.token.matches(&given)).fold(None, |_, k| Some(k));
         let known = found.ok_or(ApiError::unauthenticated(unknown))?;
         if known.may.contains(&right) {
-            Ok(&known.name)
+            Ok(known.name.clone())
         } else {
             Err(ApiError::forbidden(&known.name, word(right)))
         }

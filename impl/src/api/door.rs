@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use hyper::server::conn::http1;
@@ -179,6 +179,8 @@ fn limited(router: Router, limits: Limits, stop: watch::Receiver<bool>) -> Route
     router
         .fallback(async || ApiError::no_route())
         .method_not_allowed_fallback(async || ApiError::no_method())
+        // A body was read and bounded before any extractor sees it.
+        .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(gate, pass))
 }
 
@@ -289,7 +291,7 @@ mod tests {
     async fn code(router: &Router, request: Request) -> (u16, String) {
         let response = router.clone().oneshot(request).await.expect("it answers");
         let status = response.status().as_u16();
-        let body = axum::body::to_bytes(response.into_body(), 1 << 16).await.expect("it is whole");
+        let body = axum::body::to_bytes(response.into_body(), 8 << 20).await.expect("it is whole");
         let problem: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
         (status, problem["code"].as_str().unwrap_or_default().to_owned())
     }
@@ -310,6 +312,31 @@ mod tests {
             .body(Body::from("x".repeat(17)))
             .expect("a request");
         assert_eq!(code(&router, chunked).await, too_large);
+    }
+
+    /// INGRESS-10: what the framework would take by itself is less.
+    #[tokio::test]
+    async fn a_body_is_taken_as_far_as_the_door_allows() {
+        let (_stop, stopping) = watch::channel(false);
+        let router = door(crate::api::limits::HOOKS, stopping.clone());
+        assert_eq!(code(&router, request("x".repeat(3 << 20).into())).await.0, 200);
+        let bench = crate::daemon::tests::Bench::new().await;
+        let mut config = crate::config::Config::clone(&bench.context.current().config);
+        for ingress in &mut config.ingresses {
+            ingress.max = 25 << 20;
+        }
+        bench.context.configs.replace(crate::domain::Generation(1), config);
+        let hooks = crate::api::hooks::router(Arc::clone(&bench.context));
+        let hooks = limited(hooks, crate::api::limits::HOOKS, stopping);
+        let event = serde_json::json!({
+            "specversion": "1.0", "id": "1", "source": "my:app", "type": "t.a",
+            "data": { "n": 1, "text": "x".repeat(3 << 20) },
+        });
+        let delivery = Request::post("/hooks/plain")
+            .header("content-type", "application/cloudevents+json")
+            .body(Body::from(event.to_string()))
+            .expect("a request");
+        assert_eq!(code(&hooks, delivery).await, (202, String::new()));
     }
 
     #[tokio::test]

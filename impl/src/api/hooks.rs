@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -14,6 +14,7 @@ use tokio::task::spawn_blocking;
 
 use super::accept;
 use super::problem::ApiError;
+use crate::api::extract::Named;
 use crate::domain::Actor;
 use crate::host::Context;
 use crate::ingress;
@@ -32,16 +33,16 @@ async fn healthz() -> Response {
 
 async fn deliver(
     State(context): State<Arc<Context>>,
-    Path(name): Path<String>,
+    Named(name): Named,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::Ingress(ingress::find(&context.config, &name)?.name.clone());
+    let current = context.current();
+    let actor = Actor::Ingress(ingress::find(&current.config, &name)?.name.clone());
     let received = {
-        let context = Arc::clone(&context);
         // Signatures and expressions take their time, on a thread that has it.
         let receive =
-            move || ingress::receive(&context.config, &name, &headers, &body, &mut accept::mint);
+            move || ingress::receive(&current.config, &name, &headers, &body, &mut accept::mint);
         spawn_blocking(receive).await
     };
     let events = received.map_err(|error| broke(&error))??;

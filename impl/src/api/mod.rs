@@ -4,10 +4,12 @@
 pub mod accept;
 pub mod auth;
 pub mod door;
+mod extract;
 pub mod hooks;
 pub mod limits;
 pub mod operator;
 pub mod problem;
+pub mod reload;
 pub mod text;
 pub mod tool;
 pub mod tool_types;

@@ -91,7 +91,7 @@ impl ApiError {
     #[must_use]
     pub fn forbidden(principal: &str, right: &str) -> Self {
         let title = format!("principal `{principal}` may not do this");
-        let next = format!("add \"{right}\" to `may` of `[principal.{principal}]`, then restart");
+        let next = format!("add \"{right}\" to `may` of `[principal.{principal}]`, then reload");
         Self::new(StatusCode::FORBIDDEN, "forbidden", title).next(next)
     }
 
@@ -113,6 +113,33 @@ impl ApiError {
     #[must_use]
     pub fn malformed(title: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "malformed", title)
+    }
+
+    /// What the attempt is pinned to cannot be used here.
+    #[must_use]
+    pub fn unconfigured(why: &str) -> Self {
+        tracing::error!(why, "an attempt's own configuration cannot be used");
+        let title = "the configuration of this attempt cannot be used at the moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unconfigured", title)
+            .next("the operator finds the cause in the daemon's log")
+            .retry_after(SOON * 5)
+    }
+
+    /// There are several scopes, and none was named.
+    #[must_use]
+    pub fn scope_needed() -> Self {
+        let title = "there is more than one scope, and the request names none";
+        Self::new(StatusCode::BAD_REQUEST, "scope_needed", title).next(
+            "name it: `--scope NAME`, or `abidescope` of the event; `abide scope list` has them",
+        )
+    }
+
+    /// A key that was used before, with something else.
+    #[must_use]
+    pub fn key_reused() -> Self {
+        let title = "this `Idempotency-Key` was used for another request";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", title)
+            .next("send a fresh key with a new request, or the first request unchanged")
     }
 
     /// Text that names several things.
@@ -312,8 +339,44 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
         Refusal::ContradictoryTarget => {
             (StatusCode::UNPROCESSABLE_ENTITY, "leave out the key, or name the work that owns it")
         }
-        Refusal::Terminal => {
-            (StatusCode::CONFLICT, "nothing: `abide work show` tells how it ended")
+        Refusal::Terminal => (
+            StatusCode::CONFLICT,
+            "`abide work show` tells how it ended; `abide work reopen` goes on",
+        ),
+        Refusal::StaleTarget => (
+            StatusCode::CONFLICT,
+            "look again with `abide work show`, then repeat it with the number of that attempt",
+        ),
+        Refusal::KeyOwned => (
+            StatusCode::CONFLICT,
+            "`abide event list --key` shows whose it is; leave the key out, or act on that work",
+        ),
+        Refusal::NotTerminal => {
+            (StatusCode::CONFLICT, "send it an event, or `abide work cancel` it first")
+        }
+        Refusal::HasSuccessor => {
+            (StatusCode::CONFLICT, "`abide work show` names the successor: act on that one")
+        }
+        Refusal::Standing => (
+            StatusCode::CONFLICT,
+            "`interrupt` ends only what it is doing now (not in this version); say `--for-good` to \
+             end the work itself",
+        ),
+        Refusal::AlreadyRouted => {
+            (StatusCode::CONFLICT, "`abide event replay` starts something from it again")
+        }
+        Refusal::NotRouted => (
+            StatusCode::CONFLICT,
+            "`abide why` on the event says what it waits for; `abide event drop` gives it up",
+        ),
+        Refusal::NotHeld => (StatusCode::CONFLICT, "nothing: `abide why` says where the work is"),
+        Refusal::NotIdle => (StatusCode::CONFLICT, "nothing: it is closed once it is idle"),
+        Refusal::ScopeNotReadable => (
+            StatusCode::FORBIDDEN,
+            "add that scope to `read_scopes` of this one, then `abide config reload`",
+        ),
+        Refusal::SubscriptionEnded | Refusal::NothingToTranslate => {
+            (StatusCode::CONFLICT, "nothing: `abide wait show` tells what it subscribes to")
         }
         Refusal::AttemptOpen => {
             (StatusCode::CONFLICT, "wait until the attempt has ended, or cancel the work")
@@ -329,10 +392,12 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
             StatusCode::CONFLICT,
             "`abide work show` tells which phase the attempt is in; repeat the call once it runs",
         ),
-        Refusal::WaitCannotEnd => (StatusCode::CONFLICT, "add `--key` or `--timeout`"),
+        Refusal::WaitCannotEnd => {
+            (StatusCode::CONFLICT, "add `--key`, `--timeout`, or `--on` with a key")
+        }
         Refusal::KeyNotOwned => (
             StatusCode::CONFLICT,
-            "name one of the work's own keys, as `abide work show` lists them",
+            "name one of the work's own keys, as `abide work show` lists them; `--on` needs one, too",
         ),
         Refusal::WatermarkAhead => {
             (StatusCode::CONFLICT, "give the sequence of an event you were handed")
@@ -365,16 +430,25 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
 mod tests {
     use super::*;
 
-    const REFUSALS: [Refusal; 31] = [
+    const REFUSALS: [Refusal; 43] = [
         Refusal::StaleAuthority,
         Refusal::LeaseExpired,
         Refusal::CoreType,
         Refusal::UnknownEvent,
         Refusal::UnknownWork,
         Refusal::UnknownWait,
+        Refusal::StaleTarget,
         Refusal::WrongScope,
         Refusal::ContradictoryTarget,
+        Refusal::KeyOwned,
         Refusal::Terminal,
+        Refusal::NotTerminal,
+        Refusal::HasSuccessor,
+        Refusal::Standing,
+        Refusal::AlreadyRouted,
+        Refusal::NotRouted,
+        Refusal::NotHeld,
+        Refusal::NotIdle,
         Refusal::AttemptOpen,
         Refusal::WorkWaiting,
         Refusal::NothingToStart,
@@ -384,12 +458,15 @@ mod tests {
         Refusal::NotRecovering,
         Refusal::WaitCannotEnd,
         Refusal::KeyNotOwned,
+        Refusal::ScopeNotReadable,
         Refusal::WatermarkAhead,
         Refusal::WaitCancelled,
         Refusal::NothingToWakeFrom,
         Refusal::NoTimer,
         Refusal::TimerCancelled,
         Refusal::FiringDisabled,
+        Refusal::SubscriptionEnded,
+        Refusal::NothingToTranslate,
         Refusal::NotDue,
         Refusal::MatchAccepted,
         Refusal::DepthLimit,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -15,14 +15,19 @@ use uuid::Uuid;
 
 use super::auth::bearer;
 use super::problem::{ApiError, settled};
-use super::tool_types::{BeatAnswer, InputsAnswer, WaitAnswer, WaitDeadline, WaitKey, WaitRequest};
+use super::tool_types::{
+    BeatAnswer, InputsAnswer, WaitAnswer, WaitDeadline, WaitKey, WaitRequest, WaitSource,
+};
+use crate::api::extract::Asked;
 use crate::command::{Command, Receipt, Refusal};
+use crate::config::KEY_MAX;
 use crate::domain::{
-    Actor, AttemptNo, Authority, Deadline, Duration, Key, Millis, Seq, Token, TokenHash, WaitUid,
+    Actor, AttemptNo, Authority, Deadline, Duration, Key, Millis, Seq, Source, Token, TokenHash,
+    WaitUid,
 };
 use crate::host::{Context, Handed, handed};
 use crate::store::pages::{self, Holder};
-use crate::store::{StoreError, Tx, attempts, inputs, keys, reads};
+use crate::store::{StoreError, Tx, attempts, inputs, keys, names, reads, works};
 
 /// Every address of this door.
 pub fn router(context: Arc<Context>) -> Router {
@@ -36,18 +41,27 @@ pub fn router(context: Arc<Context>) -> Router {
 #[derive(Debug, Deserialize)]
 struct InputsQuery {
     attempt: Option<u32>,
+    /// Input after this event.
+    #[serde(default)]
+    after: i64,
+    limit: Option<u32>,
 }
+
+/// Inputs of a page without `limit`, and at most.
+const PAGE: u32 = 100;
+const PAGE_MAX: u32 = 1000;
 
 async fn inputs_of(
     State(context): State<Arc<Context>>,
-    Query(query): Query<InputsQuery>,
+    Asked(query): Asked<InputsQuery>,
     headers: HeaderMap,
 ) -> Result<Json<InputsAnswer>, ApiError> {
     let by = caller(&context, &token(&headers)?).await?;
     let n = query.attempt.map_or(by.attempt, AttemptNo);
-    let read = context.read(move |tx| handed(tx, by.work, n)).await?;
-    let Handed { trigger, inputs } = read.ok_or_else(|| ApiError::no_attempt(n))?;
-    Ok(Json(InputsAnswer { attempt: n, trigger, inputs }))
+    let (after, limit) = (Seq(query.after), query.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX));
+    let read = context.read(move |tx| handed(tx, by.work, n, after, limit)).await?;
+    let Handed { trigger, inputs, next } = read.ok_or_else(|| ApiError::no_attempt(n))?;
+    Ok(Json(InputsAnswer { attempt: n, trigger, inputs, next }))
 }
 
 async fn beat(
@@ -55,7 +69,8 @@ async fn beat(
     headers: HeaderMap,
 ) -> Result<Json<BeatAnswer>, ApiError> {
     let by = caller(&context, &token(&headers)?).await?;
-    let lease = context.config.scope.binding.lease;
+    let pinned = context.pinned(by.work, by.attempt).await;
+    let lease = pinned.map_err(|why| ApiError::unconfigured(&why))?.binding.lease;
     let outcome = context.writer.apply(actor(&by), Command::Renew { by, lease }).await?;
     let (receipt, _) = settled(outcome)?;
     let Receipt::Renewed { expires_at, .. } = receipt else { return Err(other(&receipt)) };
@@ -84,12 +99,12 @@ async fn wait(
 }
 
 async fn register(
-    context: &Context,
+    context: &Arc<Context>,
     by: Authority,
     uid: WaitUid,
     request: WaitRequest,
 ) -> Result<Command, ApiError> {
-    let WaitRequest { keys, types, after, deadline } = request;
+    let WaitRequest { keys, types, on, after, deadline } = request;
     let (owned, observed) =
         context.read(move |tx| Ok((keys::of_work(tx, by.work)?, observed(tx, &by)?))).await?;
     let keys = keys.iter().map(|key| own_key(key, &owned)).collect::<Result<_, _>>()?;
@@ -98,7 +113,73 @@ async fn register(
         WaitDeadline::Until(instant) => Deadline::At(Millis(instant.as_millisecond())),
     });
     let after = after.unwrap_or(observed);
-    Ok(Command::RegisterWait { by, uid, keys, types, after, deadline })
+    let (source, read_scopes) = match on {
+        Some(on) => {
+            let (source, read_scopes) = subscribed(context, &by, on).await?;
+            (Some(source), read_scopes)
+        }
+        None => (None, Vec::new()),
+    };
+    Ok(Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes })
+}
+
+/// What a caller subscribes to, and the scopes it may read, as the attempt is pinned. BIND-05
+async fn subscribed(
+    context: &Arc<Context>,
+    by: &Authority,
+    on: WaitSource,
+) -> Result<(Source, Vec<String>), ApiError> {
+    let (work, n) = (by.work, by.attempt);
+    let read = context.read(move |tx| {
+        let scope = works::referred(tx, work)?.scope;
+        let generation = attempts::referred(tx, work, n)?.pin.generation;
+        Ok((names::text(tx, scope)?, generation))
+    });
+    let (own, generation) = read.await?;
+    let config = context.config_of(generation).await;
+    let config = config.map_err(|why| ApiError::unconfigured(&why))?;
+    let (key, scope) = match on {
+        WaitSource::Parts { source, external_id, scope } => (Key { source, external_id }, scope),
+        WaitSource::Text(text) => {
+            let known = |name: &str| config.scope(name).is_some();
+            source_of(&text, known)?
+        }
+    };
+    let key = fitting(key)?;
+    let read_scopes = config.scope(&own).map(|scope| scope.read_scopes.clone());
+    let source = Source { extension: "tool".to_owned(), key, scope: scope.unwrap_or(own) };
+    Ok((source, read_scopes.unwrap_or_default()))
+}
+
+/// A key as any event could have it. A wait on another would never be woken.
+fn fitting(key: Key) -> Result<Key, ApiError> {
+    let fits = |part: &str| (1..=KEY_MAX).contains(&part.len()) && !part.contains(char::is_control);
+    if fits(&key.source) && fits(&key.external_id) {
+        return Ok(key);
+    }
+    let title = format!("each part of a source has 1 to {KEY_MAX} bytes, none of them controls");
+    Err(ApiError::malformed(title).next("write `SOURCE#ID`, or `SCOPE:SOURCE#ID`"))
+}
+
+/// `[SCOPE:]SOURCE#ID`. A source has colons of its own, so only a scope that exists is one; what looks
+/// like a scope and is none would be waited on for ever.
+fn source_of(text: &str, known: impl Fn(&str) -> bool) -> Result<(Key, Option<String>), ApiError> {
+    let no_source = |why: &str| {
+        let title = format!("`{}` is no source to wait on: {why}", text.escape_debug());
+        ApiError::malformed(title).next("write `SOURCE#ID`, or `SCOPE:SOURCE#ID`")
+    };
+    let named = text.split_once(':').filter(|(scope, _)| known(scope));
+    let (scope, rest) = named.map_or((None, text), |(scope, rest)| (Some(scope), rest));
+    let (source, id) = rest.split_once('#').ok_or_else(|| no_source("it has no `#`"))?;
+    if source.is_empty() || id.is_empty() {
+        return Err(no_source("one side of its `#` is empty"));
+    }
+    let first = source.split_once(':').map_or("", |(first, _)| first);
+    if scope.is_none() && first.contains('/') {
+        return Err(no_source(&format!("there is no scope `{}`", first.escape_debug())));
+    }
+    let key = Key { source: source.to_owned(), external_id: id.to_owned() };
+    Ok((key, scope.map(str::to_owned)))
 }
 
 /// The highest sequence the segment was handed, its trigger included. WAIT-12
@@ -193,4 +274,35 @@ const fn actor(by: &Authority) -> Actor {
 fn other(receipt: &Receipt) -> ApiError {
     tracing::error!(?receipt, "a call was answered with another receipt");
     ApiError::unavailable()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_in_parts_is_one_that_an_event_could_have() {
+        let long = "x".repeat(1025);
+        for (source, id) in [("", "1"), ("x:y", ""), ("x\u{1b}", "1"), ("x:y", long.as_str())] {
+            let key = Key { source: source.to_owned(), external_id: id.to_owned() };
+            assert_eq!(fitting(key).expect_err("it is refused").code(), "malformed");
+        }
+        let key = Key { source: "x:y".to_owned(), external_id: "1".to_owned() };
+        assert_eq!(fitting(key.clone()), Ok(key));
+    }
+
+    #[test]
+    fn only_a_scope_that_exists_is_taken_for_one() {
+        let known = |name: &str| name == "acme/api";
+        let key =
+            |source: &str, id: &str| Key { source: source.to_owned(), external_id: id.to_owned() };
+        let own = Ok((key("github:h/1", "7"), None));
+        assert_eq!(source_of("github:h/1#7", known), own);
+        let other = Ok((key("github:h/1", "7#x"), Some("acme/api".to_owned())));
+        assert_eq!(source_of("acme/api:github:h/1#7#x", known), other);
+        for wrong in ["", "github:h/1", "#7", "github:h/1#", "acme/api:#7", "acme/apy:x#7"] {
+            let refused = source_of(wrong, known).expect_err("it is refused");
+            assert_eq!(refused.code(), "malformed", "{wrong}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //!
 //! | call | body | answer |
 //! |---|---|---|
-//! | `GET /tool/inputs?attempt=N` | | 200 [`InputsAnswer`] |
+//! | `GET /tool/inputs?attempt=N&after=SEQ&limit=N` | | 200 [`InputsAnswer`] |
 //! | `POST /tool/wait` | [`WaitRequest`] | 201, or 200 for a repeat: [`WaitAnswer`] |
 //! | `POST /tool/beat` | | 200 [`BeatAnswer`] |
 //! | `POST /tool/result` | [`ResultRequest`] | reserved for attempts without a keeper |
@@ -53,6 +53,10 @@ pub struct WaitRequest {
     /// Event types; empty means any. WAIT-03
     #[serde(default)]
     pub types: Vec<String>,
+    /// What else it waits for: an external resource that another Work, or none, may own. One of
+    /// `keys` is then needed, too: what comes of the resource arrives under the first. ALIAS-05
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<WaitSource>,
     /// The last sequence the caller has observed. Absent: the highest of the batch its segment was
     /// handed. WAIT-12
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,6 +79,25 @@ pub enum WaitKey {
         external_id: String,
     },
     /// `SOURCE#EXTERNAL-ID`, parted at the first `#`; without one, the external id alone.
+    Text(String),
+}
+
+/// An external resource as a caller writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WaitSource {
+    /// In its fields.
+    Parts {
+        /// The namespace.
+        source: String,
+        /// The identity inside it.
+        external_id: String,
+        /// The scope its events are accepted into; absent: the caller's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scope: Option<String>,
+    },
+    /// `SOURCE#EXTERNAL-ID`, parted at the first `#`, or `SCOPE:SOURCE#EXTERNAL-ID`: what stands
+    /// before the first `:` is a scope if the configuration has one of that name.
     Text(String),
 }
 
@@ -104,8 +127,11 @@ pub struct InputsAnswer {
     pub attempt: AttemptNo,
     /// The Event that started it, as CloudEvents JSON.
     pub trigger: Option<Value>,
-    /// Everything it was handed, in acceptance order.
+    /// What it was handed, in acceptance order: a page of it.
     pub inputs: Vec<Value>,
+    /// Ask again with `after` set to this; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Seq>,
 }
 
 /// The lease is extended. LEASE-11
@@ -129,12 +155,14 @@ pub struct ResultRequest {
     pub continuation: Option<String>,
 }
 
-/// The outcomes a process may declare; `handoff` is reserved.
+/// The outcomes a process may declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultOutcome {
     /// Done.
     Completed,
+    /// Done for now: the Work stays open for its next input. DONE-03
+    Handoff,
     /// Not done.
     Failed,
 }
@@ -164,6 +192,7 @@ mod tests {
         let wait = json!({
             "keys": [{"source": "github:h/1", "external_id": "7"}, "github:h/1#8"],
             "types": ["ci.done"],
+            "on": {"source": "github:h/2", "external_id": "9", "scope": "acme/api"},
             "after": 12,
             "timeout_ms": 5000,
         });

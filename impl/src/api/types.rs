@@ -61,6 +61,12 @@ pub struct EventRow {
     /// The route that chose it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub route: Option<String>,
+    /// Why, where a person decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// Its identity came again with another body. OURS-17
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub conflicting: bool,
     /// The event that caused it; absent for a root.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<String>,
@@ -93,9 +99,30 @@ pub struct WorkRow {
     pub status: WorkStatus,
     /// In one sentence, why it is there and not moving, or what it is doing.
     pub reason: String,
-    /// Why it does not start, if it is held.
+    /// Why it does not start, if it is held; the first of several.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold: Option<Hold>,
+    /// Every hold that stands.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub holds: Vec<Hold>,
+    /// It outlives its attempts, and is cancelled for good or not at all. OURS-10
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub standing: bool,
+    /// The Work it succeeds. TERM-05
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub predecessor: Option<String>,
+    /// The Work that succeeds it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub successor: Option<String>,
+    /// The Work it is a child of. TERM-06
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub parent: Option<String>,
+    /// When it is closed, should nothing come until then.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub idle_until: Option<String>,
+    /// The event that closed it. OURS-02
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub closed_by: Option<i64>,
     /// A process of an earlier segment may still run.
     pub excluded: bool,
     /// Its keys, `source#external-id`.
@@ -122,6 +149,12 @@ pub struct AttemptRow {
     pub phase: Option<Phase>,
     /// The claim it is, or was last, held under.
     pub epoch: u32,
+    /// The binding it is pinned to.
+    #[serde(default)]
+    pub binding: String,
+    /// The configuration that binding is read in. BIND-10
+    #[serde(default)]
+    pub generation: i64,
     /// When its lease ends, while it runs.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expires_at: Option<String>,
@@ -157,6 +190,22 @@ pub struct WaitRow {
     /// Sequence of the event that woke it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub winner: Option<i64>,
+    /// What it subscribes to beside its own keys.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub subscription: Option<SubscriptionRow>,
+}
+
+/// What a Wait subscribes to. ALIAS-02
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SubscriptionRow {
+    /// The external resource, `source#external-id`.
+    pub source: String,
+    /// The scope its events are accepted into.
+    pub scope: String,
+    /// Everything of it up to this sequence is translated. ALIAS-07
+    pub checkpoint: i64,
+    /// Its Wait is active. ALIAS-11
+    pub active: bool,
 }
 
 /// One Work with everything of it.
@@ -178,6 +227,10 @@ pub struct WorkDetail {
 pub struct RejectionRow {
     /// The refused delivery's identity.
     pub delivery: String,
+    /// What it would have been: `timeout`, `continuation`, `alias`, `turn_ended`, `successor` or
+    /// `replay`.
+    #[serde(default)]
+    pub kind: String,
     /// The event it would have descended from.
     pub parent: String,
     /// `depth_limit`.
@@ -209,10 +262,225 @@ pub struct Why {
     pub next: Option<String>,
 }
 
-/// Body of `POST /work/{id}/cancel`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct CancelRequest {
+/// An armed timer.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct TimerRow {
+    /// What it ends: `wait`, or `idle` for Work that would be closed.
+    pub kind: String,
+    /// The Work it is of.
+    pub work: String,
+    /// The Wait it ends, if it ends one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wait: Option<String>,
+    /// When it is due.
+    pub due: String,
+    /// A causal limit refused it once, and it fires no more. CAUSE-33
+    pub disabled: bool,
+}
+
+/// A Work that a hold keeps from starting.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct HoldRow {
+    /// The Work.
+    pub work: String,
+    /// Where it is.
+    pub status: WorkStatus,
+    /// Every hold that stands.
+    pub holds: Vec<Hold>,
     /// Why, for people.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// Its kind.
+    pub kind: String,
+    /// Its scope.
+    pub scope: String,
+}
+
+/// One configuration that is or was current. BIND-11
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigRow {
+    /// Its number.
+    pub generation: i64,
+    /// It is current now.
+    pub current: bool,
+    /// SHA-256 of what it says, however it is written.
+    pub digest: String,
+    /// When it became current.
+    pub since: String,
+}
+
+/// One configuration with its text.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigDetail {
+    /// The row.
+    #[serde(flatten)]
+    pub config: ConfigRow,
+    /// The text as it was read; it names where secrets are and holds none.
+    pub text: String,
+}
+
+/// A reload that changed nothing, because the file was not valid.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedRow {
+    /// When.
+    pub at: String,
+    /// Who asked.
+    pub by: String,
+    /// What is wrong, and where.
+    pub why: String,
+}
+
+/// Every configuration there was, and what was refused since the daemon started.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigHistory {
+    /// A page of those that were current, oldest first.
+    #[serde(flatten)]
+    pub page: Page<ConfigRow>,
+    /// The newest refused reloads, oldest first.
     #[serde(default)]
+    pub refused: Vec<RefusedRow>,
+}
+
+/// Answer to a reload.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReloadAnswer {
+    /// What is current now.
+    pub generation: i64,
+    /// Whether it was not before.
+    pub changed: bool,
+    /// What an operator should know of it, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One scope as it is effective now.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ScopeRow {
+    /// Its name.
+    pub name: String,
+    /// Attempts at once in it and below; absent: as many as the scopes above allow.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub capacity: Option<u32>,
+    /// Attempts running in it and below.
+    pub running: u32,
+    /// How deep its chains may be.
+    pub max_depth: u32,
+    /// Other scopes on whose keys its Work may wait.
+    pub read_scopes: Vec<String>,
+    /// Its routes in the order they are tried.
+    pub routes: Vec<RouteRow>,
+    /// Its kinds.
+    pub kinds: Vec<KindRow>,
+    /// Its bindings.
+    pub bindings: Vec<BindingRow>,
+}
+
+/// One effective route.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RouteRow {
+    /// Its name.
+    pub name: String,
+    /// The scope that declares it.
+    pub declared_in: String,
+    /// Type patterns.
+    pub on: Vec<String>,
+    /// Its condition.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub when: Option<String>,
+    /// Its key.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub key: Option<String>,
+    /// Further keys it attaches.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub attach: Option<String>,
+    /// What it does: `work`, `update`, `drop` or `close`.
+    #[serde(rename = "do")]
+    pub action: String,
+    /// The kind of Work it creates.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kind: Option<String>,
+}
+
+/// One effective kind.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct KindRow {
+    /// Its name.
+    pub name: String,
+    /// Its binding.
+    pub binding: String,
+    /// Its Work outlives its attempts.
+    pub standing: bool,
+    /// Types that make a successor of its ended Work.
+    pub reopen: Vec<String>,
+    /// Milliseconds its Work may be idle after a handoff.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub close_after_ms: Option<u64>,
+}
+
+/// One effective binding.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct BindingRow {
+    /// Its name.
+    pub name: String,
+    /// The scope that declares it.
+    pub declared_in: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// It continues a parked attempt.
+    pub resumes: bool,
+    /// Milliseconds of active time an attempt may use.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub timeout_ms: Option<u64>,
+}
+
+/// Body of `POST /work/{id}/hold`, `release`, `cancel` and `reopen`. A word that is not known is
+/// refused: a misspelt guard must not become none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActRequest {
+    /// Why, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The number of its last attempt as the caller saw it, 0 for none: another one refuses the
+    /// request. OURS-09
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect_attempt: Option<u32>,
+    /// Said out loud to cancel standing Work. OURS-10
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub for_good: bool,
+}
+
+/// Body of `POST /work`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateRequest {
+    /// Where; its parent's scope, or the only one there is, if left out. BIND-03
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// What kind of Work.
+    pub kind: String,
+    /// The key it owns from its start, `source#external-id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The Work it is a child of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Places a child in another scope than its parent's. BIND-04
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub across: bool,
+    /// What it is to work on: `data` of its first input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<serde_json::Value>,
+}
+
+/// Body of `POST /events/{id}/drop`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DropRequest {
+    /// Why, for people; asked for, because nothing else will tell. OURS-07
+    pub reason: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(truth: &bool) -> bool {
+    !*truth
 }

@@ -64,8 +64,10 @@ pub(super) fn run(args: &Args) -> Ran {
     let data = args.data.as_deref().map(data).transpose()?;
     let event = event(args, &id, data);
     let operator = Operator::of(&args.asked)?;
+    // A call of its own, so that an id that was used before is answered as the duplicate it is.
+    let key = Uuid::now_v7().to_string();
     let kept: AcceptedEvent = block_on(async {
-        operator.post_as("application/cloudevents+json", "/events", &id, &event).await
+        operator.post_as("application/cloudevents+json", "/events", &key, &event).await
     })
     .map_err(|failure| with_id(failure, &id, given))?;
     if args.json {
@@ -115,7 +117,7 @@ fn event(args: &Args, id: &str, data: Option<Value>) -> Value {
 }
 
 /// Reads what `--data` names. It is checked here, so that the error can name the place.
-fn data(argument: &str) -> Result<Value, Failure> {
+pub(super) fn data(argument: &str) -> Result<Value, Failure> {
     let (what, text) = match argument.strip_prefix('@') {
         _ if argument == "-" => ("standard input", read_input()?),
         Some(file) => (file, read_file(file)?),

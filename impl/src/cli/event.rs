@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::json;
+use uuid::Uuid;
 
 use super::operator::{Operator, segment};
 use super::place::Asked;
 use super::show::{self, Screen};
 use super::{Code, Failure, Ran, block_on, output};
-use crate::api::types::{EventDetail, EventRow};
+use crate::api::types::{AcceptedEvent, DropRequest, EventDetail, EventRow};
 
 /// Pause between two looks at the end of the list.
 const LOOK: Duration = Duration::from_millis(200);
@@ -33,6 +35,10 @@ enum Verb {
     Show(Show),
     /// Events as they come, each once it is routed
     Tail(Tail),
+    /// Accept a routed event once more, as a child of itself
+    Replay(Replay),
+    /// Mark an event that is not routed yet, so that nothing ever starts from it
+    Drop(Drop),
 }
 
 #[derive(Debug, clap::Args)]
@@ -54,7 +60,8 @@ struct List {
     /// Only those on this key, `SOURCE#ID` or `ID`
     #[arg(long, value_name = "K")]
     key: Option<String>,
-    /// Only those with this mark: queued, woke, unmatched, terminal, continuation, or unrouted
+    /// Only those with this mark: queued, woke, unmatched, drop, close, terminal, operator_drop,
+    /// replay_suspect, release, continuation, or unrouted
     #[arg(long)]
     mark: Option<String>,
     /// Print one JSON object a line
@@ -96,12 +103,45 @@ struct Tail {
     asked: Asked,
 }
 
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  abide event replay 12
+
+It is routed like any other event, under the configuration of now. The original stays as it is.")]
+struct Replay {
+    /// Its sequence, or its id or the beginning of it
+    #[arg(value_name = "EVENT")]
+    event: String,
+    #[command(flatten)]
+    asked: Asked,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  abide event drop 12 --reason 'its payload breaks the route, and it is void'
+
+It is meant for an event that no route can be evaluated for and that holds up its work.")]
+struct Drop {
+    /// Its sequence, or its id or the beginning of it
+    #[arg(value_name = "EVENT")]
+    event: String,
+    /// Why, for those who look later
+    #[arg(long)]
+    reason: String,
+    #[command(flatten)]
+    asked: Asked,
+}
+
 pub(super) fn run(args: Args) -> Ran {
     block_on(async {
         match args.verb {
             Verb::List(list) => self::list(list).await,
             Verb::Show(show) => self::show(show).await,
             Verb::Tail(tail) => self::tail(tail).await,
+            Verb::Replay(replay) => self::replay(replay).await,
+            Verb::Drop(drop) => self::drop(drop).await,
         }
     })
 }
@@ -161,6 +201,24 @@ async fn show(args: Show) -> Ran {
     } else {
         output::line(&show::event::detail(&event, Screen::of_process()))?;
     }
+    Ok(Code::Done)
+}
+
+async fn replay(args: Replay) -> Ran {
+    let path = format!("/events/{}/replay", segment(&args.event));
+    let key = Uuid::now_v7().to_string();
+    let kept: AcceptedEvent = Operator::of(&args.asked)?.post(&path, &key, &json!({})).await?;
+    let AcceptedEvent { id, seq, .. } = kept;
+    output::line(&format!("kept as event {seq} ({id})\n  next: abide why {seq}"))?;
+    Ok(Code::Done)
+}
+
+async fn drop(args: Drop) -> Ran {
+    let path = format!("/events/{}/drop", segment(&args.event));
+    let key = Uuid::now_v7().to_string();
+    let body = DropRequest { reason: args.reason };
+    let event: EventRow = Operator::of(&args.asked)?.post(&path, &key, &body).await?;
+    output::line(&format!("event {} is dropped: nothing starts from it", event.seq))?;
     Ok(Code::Done)
 }
 

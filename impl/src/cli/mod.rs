@@ -4,21 +4,26 @@ mod chain;
 pub mod check;
 mod client;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod emit;
 mod event;
+mod hold;
 pub mod init;
 mod journal;
 mod keeper;
 mod operator;
 mod output;
 mod place;
+mod rejection;
 pub mod route;
+mod scope;
 mod serve;
 mod show;
 #[cfg(test)]
 mod tests;
+mod timer;
 mod tool;
 mod wait;
 mod why;
@@ -67,6 +72,16 @@ enum Noun {
     Work(work::Args),
     /// What attempts wait for
     Wait(wait::Args),
+    /// What the clock will do
+    Timer(timer::Args),
+    /// What does not start until somebody says so
+    Hold(hold::Args),
+    /// Events that a causal limit refused
+    Rejection(rejection::Args),
+    /// The tree of scopes, each as it is effective
+    Scope(scope::Args),
+    /// Which configuration is current, what was before, and reading it again
+    Config(config::Args),
     /// What came of an event, as a tree
     Chain(chain::Args),
     /// Check every invariant that can be checked on data at rest
@@ -124,6 +139,11 @@ pub fn main() -> ExitCode {
         Noun::Event(args) => event::run(args),
         Noun::Work(args) => work::run(args),
         Noun::Wait(args) => wait::run(args),
+        Noun::Timer(args) => timer::run(&args),
+        Noun::Hold(args) => hold::run(args),
+        Noun::Rejection(args) => rejection::run(&args),
+        Noun::Scope(args) => scope::run(&args),
+        Noun::Config(args) => config::run(&args),
         Noun::Chain(args) => chain::run(&args),
         Noun::Doctor(args) => doctor::run(&args),
         Noun::Journal(args) => journal::run(&args),

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
-use crate::config::{Config, Environment};
+use crate::config::{Config, Environment, Scope};
 use crate::domain::{EventUid, IngressId, Key, NewEvent};
-use crate::extension::route::{Decision, EventView, RouteHandler, Tried, Why};
+use crate::extension::route::{Decision, EventView, RouteAction, RouteHandler, Tried, Why};
 use crate::ingress::{self, cloudevents, github};
 
 /// Look at routes
@@ -47,6 +47,9 @@ pub struct Test {
     /// The type of a plain payload, such as `pull_request.opened`, or GitHub's event name
     #[arg(long = "type", value_name = "TYPE")]
     pub event_type: Option<String>,
+    /// The scope it belongs to, if the configuration has more than one
+    #[arg(long)]
+    pub scope: Option<String>,
     /// The source; otherwise it is the repository's that a GitHub payload names
     #[arg(long, value_name = "SOURCE")]
     pub source: Option<String>,
@@ -133,8 +136,22 @@ impl Test {
         let mut event = cloudevents::structured(fields).map_err(|error| error.to_string())?;
         event.source = self.source.clone().unwrap_or(event.source);
         event.event_type = self.event_type.clone().unwrap_or(event.event_type);
-        let scope = &config.scope;
+        let scope = self.scope(config)?;
         Ok(event.into_new(EventUid::new(), scope.name.clone(), scope.limits))
+    }
+
+    fn scope<'a>(&self, config: &'a Config) -> Result<&'a Scope, String> {
+        let names = || config.scopes.keys().cloned().collect::<Vec<_>>().join("`, `");
+        let found = match &self.scope {
+            Some(name) => config.scope(name).ok_or_else(|| {
+                let name = name.escape_debug();
+                format!("there is no scope `{name}`: say `--scope` with one of `{}`", names())
+            }),
+            None => config.only_scope().ok_or_else(|| {
+                format!("there are several scopes: say `--scope` with one of `{}`", names())
+            }),
+        };
+        found.map(AsRef::as_ref)
     }
 
     /// A plain payload says neither its type nor, in general, its source.
@@ -161,11 +178,12 @@ impl Test {
             event_type,
             subject: None,
             occurred_at: None,
-            scope: config.scope.name.clone(),
+            scope: self.scope(config)?.name.clone(),
             key: None,
             target: None,
-            limits: config.scope.limits,
+            limits: self.scope(config)?.limits,
             payload: Some(text),
+            suspect_within: None,
         })
     }
 }
@@ -195,14 +213,15 @@ impl Tested {
     fn of(config: &Config, offered: &NewEvent) -> Result<Self, String> {
         let mut event = ingress::offered_view(config, offered);
         let mut key_from = None;
+        let scope = config.scope(&offered.scope).ok_or("its scope is not in the configuration")?;
         if event.key.is_none() {
-            let found = config.routes.key_of(&event).map_err(|error| error.to_string())?;
+            let found = scope.handler.key_of(&event).map_err(|error| error.to_string())?;
             if let Some((route, external_id)) = found {
                 event.key = Some(Key { source: event.source.clone(), external_id });
                 key_from = Some(route);
             }
         }
-        let decision = config.routes.evaluate(&event, None).map_err(|error| error.to_string())?;
+        let decision = scope.handler.evaluate(&event, None).map_err(|error| error.to_string())?;
         Ok(Self { event, key_from, decision })
     }
 
@@ -213,6 +232,9 @@ impl Tested {
         writeln!(out, "key       {}", self.key())?;
         for tried in &self.decision.tried {
             writeln!(out, "tried     {}", reason(tried))?;
+        }
+        for id in &self.decision.attach {
+            writeln!(out, "attach    {source}#{}", id.escape_debug())?;
         }
         writeln!(out, "decision  {}", self.decided())
     }
@@ -231,12 +253,32 @@ impl Tested {
             _ if self.event.sender.is_self => {
                 "unmatched: its sender is in `self`, so no route is tried".to_owned()
             }
-            (Some(route), Some(kind)) => format!(
-                "route `{route}`: input of the Work that owns the key, or of a new one of kind \
-                 `{kind}`"
-            ),
-            (Some(route), None) => format!("route `{route}`"),
+            (Some(route), kind) => format!("route `{route}`: {}", self.made(kind.as_deref())),
             (None, _) => "unmatched: the event is kept, and no route wanted it".to_owned(),
+        }
+    }
+}
+
+impl Tested {
+    /// What the matching route makes of the event.
+    fn made(&self, kind: Option<&str>) -> String {
+        match self.decision.action {
+            RouteAction::Work | RouteAction::Decline => {
+                let kind = kind.unwrap_or_default();
+                match self.event.key {
+                    Some(_) => format!(
+                        "input of the Work that owns the key, or of a new one of kind `{kind}`"
+                    ),
+                    None => format!("input of a new Work of kind `{kind}`, since it has no key"),
+                }
+            }
+            RouteAction::Update => {
+                "input of the Work that owns the key; unmatched if there is none".to_owned()
+            }
+            RouteAction::Drop => "dropped: kept, and nothing starts from it".to_owned(),
+            RouteAction::Close => {
+                "cancels the Work that owns the key; unmatched if there is none".to_owned()
+            }
         }
     }
 }
@@ -247,7 +289,10 @@ fn reason(tried: &Tried) -> String {
         Why::OtherType => "no: `on` does not name this type".to_owned(),
         Why::WhenFalse => "no: `when` is false".to_owned(),
         Why::AbsentField(field) => format!("no: `when` reads what is not there: {field}"),
-        Why::NoKey => "no: the event has no key (`key` is null or reads what is not there)".into(),
+        Why::NoKey => {
+            "no: the event has no key (`key` is null or reads what is not there), and no work"
+                .into()
+        }
     };
     format!("`{}` {why}", tried.route)
 }

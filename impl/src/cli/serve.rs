@@ -15,7 +15,8 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Run the daemon; it prints its doors when they are open, and `ready`
 ///
-/// SIGTERM and SIGINT stop it within seconds and leave running attempts to the next daemon. What it
+/// SIGHUP reads the configuration again; a refused one is logged, and the old one stays. SIGTERM and
+/// SIGINT stop it within seconds and leave running attempts to the next daemon. What it
 /// does is logged on standard error: `ABIDE_LOG=debug` shows more.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -36,7 +37,8 @@ pub(super) fn run(args: &Args) -> Ran {
     // Processes start in folders of their own, so that every path they are given is absolute.
     let file = std::path::absolute(&args.config)
         .map_err(|error| Failure::refused(format!("{}: {error}", args.config.display())))?;
-    let config = match Config::load(&file, &Environment::of_process()) {
+    let env = Environment::of_process();
+    let config = match Config::load(&file, &env) {
         Ok(config) => config,
         Err(errors) => {
             // Nothing is to be done about a standard error that cannot be written to.
@@ -48,7 +50,7 @@ pub(super) fn run(args: &Args) -> Ran {
         .enable_all()
         .build()
         .map_err(|error| Failure::refused(format!("cannot start: {error}")))?;
-    let served = runtime.block_on(serve::serve(config, &mut io::stdout()));
+    let served = runtime.block_on(serve::serve(config, env, &mut io::stdout()));
     runtime.shutdown_timeout(LINGER);
     served
         .map(|()| Code::Done)

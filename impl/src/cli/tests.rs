@@ -123,6 +123,19 @@ fn check_reports_to_stderr_and_fails() {
 }
 
 #[test]
+fn check_shows_escaped_what_a_terminal_must_not_obey() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let text = "[scope.main.kind.k]\nbinding = \"b\"\n[scope.main.binding.b]\n\
+                executor = \"shell\"\nisolation = \"none\"\n\
+                command = [\"/bin/true\", \"\\u001b]0;x\\u0007\"]\n";
+    fs::write(dir.path().join("abide.toml"), text).expect("it is written");
+    let (out, err, succeeded) = run(&dir, "check -c @/abide.toml");
+    assert!(succeeded, "{err}");
+    assert!(out.contains(r"/bin/true \u{1b}]0;x\u{7}"), "{out}");
+    assert!(!out.contains(['\u{1b}', '\u{7}']), "{out:?}");
+}
+
+#[test]
 fn check_of_a_file_that_is_not_there_says_what_to_do() {
     let dir = TempDir::new().expect("a temporary folder can be made");
     let (_, err, succeeded) = run(&dir, "check -c @/abide.toml");
@@ -201,4 +214,67 @@ fn route_test_says_of_each_file_what_is_wrong_with_it() {
     assert_eq!(out.trim(), "");
     let (_, sourceless, _) = run(&dir, "route test -c @/abide.toml --type push @/plain.json");
     insta::assert_snapshot!(format!("{err}{sourceless}"));
+}
+
+/// OURS-01 OURS-02 ROUTE-24
+#[test]
+fn route_test_shows_what_each_action_does_and_which_keys_it_attaches() {
+    let dir = initialised();
+    let routes = r#"
+[scope."team"]
+
+[[scope."team".route]]
+name = "noise"
+on = ["noise.*"]
+do = "drop"
+
+[[scope."team".route]]
+name = "end"
+on = ["end.*"]
+key = 'event.data.id'
+do = "close"
+
+[[scope."team".route]]
+name = "more"
+on = ["more.*"]
+key = 'event.data.id'
+attach = 'event.data.refs.map(r, r.id)'
+do = "update"
+
+[[scope."team".route]]
+name = "fresh"
+on = ["fresh.*"]
+do = "work"
+kind = "job"
+
+[scope."team".kind.job]
+binding = "b"
+
+[scope."team".binding.b]
+executor = "shell"
+command = ["true"]
+isolation = "none"
+"#;
+    let file = dir.path().join("abide.toml");
+    let text = fs::read_to_string(&file).expect("it is there");
+    fs::write(&file, format!("{text}{routes}")).expect("it can be written");
+    payload(&dir, "any.json", &json!({ "id": "x", "refs": [{ "id": "a" }, { "id": "b" }] }));
+    let mut shown = Vec::new();
+    for event_type in ["noise", "end", "more", "fresh", "other"] {
+        // A type with a dot is taken as it is; the others would be GitHub's names.
+        let line = format!(
+            "route test -c @/abide.toml --scope team --source ci:1 --type {event_type}.x @/any.json"
+        );
+        let (out, err, _) = run(&dir, &line);
+        shown.push(format!("{out}{err}"));
+    }
+    insta::assert_snapshot!(shown.join("\n"));
+    let (_, several, _) =
+        run(&dir, "route test -c @/abide.toml --source ci:1 --type a.b @/any.json");
+    assert!(several.contains("say `--scope` with one of `main`, `team`"), "{several}");
+    let (_, unknown, _) =
+        run(&dir, "route test -c @/abide.toml --scope x --source ci:1 --type a.b @/any.json");
+    assert!(unknown.contains("there is no scope `x`"), "{unknown}");
+    let (checked, _, valid) = run(&dir, "check -c @/abide.toml");
+    assert!(valid && checked.contains("route    `end`: end.* -> close"), "{checked}");
 }

@@ -30,6 +30,12 @@ enum Call {
         /// Another attempt of the same work; this one if left out
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
+        /// Only what came after this event
+        #[arg(long, value_name = "SEQ")]
+        after: Option<i64>,
+        /// At most so many, with `next` to ask --after; all of them if left out
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
     },
     /// Declare what came of the work; it counts once this process has exited, and the last counts
     Result(ResultArgs),
@@ -45,7 +51,7 @@ enum Call {
 struct ResultArgs {
     /// Whether the work was done
     outcome: Outcome,
-    /// A word on the result; never interpreted
+    /// A word on the result; never interpreted, and told to whoever waits on this work
     #[arg(long)]
     status: Option<String>,
     /// Reserved
@@ -58,30 +64,53 @@ struct ResultArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Outcome {
+    /// Done
     Completed,
-    Failed,
-    #[value(hide = true)]
+    /// Done for now: the work stays open for its next input
     Handoff,
+    /// Not done
+    Failed,
 }
 
 pub(super) fn run(args: Args) -> Ran {
     match args.call {
-        Call::Inputs { attempt } => block_on(inputs(attempt)),
+        Call::Inputs { attempt, after, limit } => block_on(inputs(attempt, after, limit)),
         Call::Result(result) => declare(result),
         Call::Wait(wait) => block_on(wait::register(wait)),
         Call::Beat => block_on(beat()),
     }
 }
 
-async fn inputs(attempt: Option<u32>) -> Ran {
-    let path = attempt.map_or_else(
-        || "/tool/inputs".to_owned(),
-        |number| format!("/tool/inputs?attempt={number}"),
-    );
-    let answer: InputsAnswer =
-        Door::of_this_attempt()?.call(Method::GET, &path, None::<&()>).await?;
+/// Prints one page, or every one as a whole.
+async fn inputs(attempt: Option<u32>, after: Option<i64>, limit: Option<u32>) -> Ran {
+    let door = Door::of_this_attempt()?;
+    let mut answer = page(&door, attempt, after, limit).await?;
+    while let Some(next) = answer.next.filter(|_| limit.is_none()) {
+        let more = page(&door, attempt, Some(next.0), None).await?;
+        answer.inputs.extend(more.inputs);
+        answer.next = more.next;
+    }
     output::json(&answer)?;
     Ok(Code::Done)
+}
+
+async fn page(
+    door: &Door,
+    attempt: Option<u32>,
+    after: Option<i64>,
+    limit: Option<u32>,
+) -> Result<InputsAnswer, Failure> {
+    let asked = [
+        attempt.map(|n| format!("attempt={n}")),
+        after.map(|seq| format!("after={seq}")),
+        limit.map(|n| format!("limit={n}")),
+    ];
+    let asked: Vec<String> = asked.into_iter().flatten().collect();
+    let path = match asked.as_slice() {
+        [] => "/tool/inputs".to_owned(),
+        asked => format!("/tool/inputs?{}", asked.join("&")),
+    };
+    door.call(Method::GET, &path, None::<&()>).await
 }
 
 async fn beat() -> Ran {
@@ -102,7 +131,7 @@ fn declare(args: ResultArgs) -> Ran {
     let outcome = match args.outcome {
         Outcome::Completed => ResultOutcome::Completed,
         Outcome::Failed => ResultOutcome::Failed,
-        Outcome::Handoff => return Err(reserved("handoff", "declare `completed` or `failed`")),
+        Outcome::Handoff => ResultOutcome::Handoff,
     };
     let result = ResultRequest { outcome, status: args.status, continuation: None };
     write_result(&environment("ABIDE_TOKEN_FILE")?, &result)?;

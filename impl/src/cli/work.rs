@@ -1,13 +1,14 @@
 //! `abide work`: the objectives, where each is and why.
 
+pub(super) mod acts;
+
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::operator::{Operator, segment};
 use super::place::Asked;
 use super::show::{self, Screen};
 use super::{Code, Ran, block_on, output};
-use crate::api::types::{CancelRequest, WorkDetail, WorkRow};
+use crate::api::types::{WorkDetail, WorkRow};
 use crate::domain::WorkStatus;
 
 #[derive(Debug, clap::Args)]
@@ -24,8 +25,16 @@ enum Verb {
     Show(Show),
     /// What the last attempt of a work has printed
     Logs(Logs),
+    /// Make a work that no event asked for
+    Create(acts::Create),
+    /// Let no attempt of a work start until it is released
+    Hold(acts::Hold),
+    /// Lift every hold of a work
+    Release(acts::Release),
     /// Cancel a work for good: its attempt is stopped, its wait wakes nobody
-    Cancel(Cancel),
+    Cancel(acts::Cancel),
+    /// Make a successor of a work that has ended
+    Reopen(acts::Reopen),
 }
 
 #[derive(Debug, clap::Args)]
@@ -80,30 +89,17 @@ struct Logs {
     asked: Asked,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example:
-  abide work cancel work_01kb3n8x9q --reason 'superseded by #43'
-
-What has come in for it stays readable; what still comes in is kept and starts nothing.")]
-struct Cancel {
-    /// Its id, or the beginning of it
-    #[arg(value_name = "WORK")]
-    work: String,
-    /// Why, for those who look later
-    #[arg(long, default_value = "", hide_default_value = true)]
-    reason: String,
-    #[command(flatten)]
-    asked: Asked,
-}
-
 pub(super) fn run(args: Args) -> Ran {
     block_on(async {
         match args.verb {
             Verb::List(list) => self::list(list).await,
             Verb::Show(show) => self::show(show).await,
             Verb::Logs(logs) => self::logs(logs).await,
-            Verb::Cancel(cancel) => self::cancel(cancel).await,
+            Verb::Create(create) => acts::create(create).await,
+            Verb::Hold(hold) => acts::hold(hold).await,
+            Verb::Release(release) => acts::release(release).await,
+            Verb::Cancel(cancel) => acts::cancel(cancel).await,
+            Verb::Reopen(reopen) => acts::reopen(reopen).await,
         }
     })
 }
@@ -171,16 +167,6 @@ async fn logs(args: Logs) -> Ran {
         output::aside("nothing printed yet");
     }
     output::bytes(&show::text::log(&logs))?;
-    Ok(Code::Done)
-}
-
-async fn cancel(args: Cancel) -> Ran {
-    let path = format!("/work/{}/cancel", segment(&args.work));
-    let operator = Operator::of(&args.asked)?;
-    let key = Uuid::now_v7().to_string();
-    let body = CancelRequest { reason: args.reason };
-    let WorkRow { id, reason, .. } = operator.post(&path, &key, &body).await?;
-    output::line(&show::text::printable(&format!("{id}: {reason}")))?;
     Ok(Code::Done)
 }
 

@@ -28,6 +28,8 @@ pub(super) enum Place {
     When,
     /// A text or null, evaluated once before the Event is accepted.
     Key,
+    /// A list of texts or null, evaluated when the route has matched.
+    Attach,
 }
 
 /// A compiled expression.
@@ -374,6 +376,7 @@ impl<'p> Check<'p> {
         let (wanted, next) = match self.place {
             Place::When => ("true or false", "compare it with something: `… == …`"),
             Place::Key => ("a text or null", "turn it into a text: `string(…)`"),
+            Place::Attach => ("a list of texts or null", "write a list: `[string(…)]`"),
         };
         let mut shapes = shapes(self.program.expression(), 0).into_iter();
         if let Some(wrong) = shapes.find(|shape| !shape.fits(self.place)) {

@@ -23,17 +23,22 @@ const INGRESS: &[Word] = &[
 /// The largest body any ingress takes: GitHub's own limit.
 const MAX: &str = "25MiB";
 
+/// Whether a door can be reached from another machine.
+fn is_public(door: Option<SocketAddr>) -> bool {
+    door.is_some_and(|address| !address.ip().is_loopback())
+}
+
 impl<'a> Reader<'a> {
-    /// Reads every ingress; `scope` is the one there is, if it could be read.
+    /// Reads every ingress; `scopes` are those that could be read.
     pub(super) fn ingresses(
         &self,
         root: &Section<'a>,
-        scope: Option<&str>,
+        scopes: &[&str],
         hooks: Option<SocketAddr>,
     ) -> Vec<Ingress> {
         let mut all: Vec<Ingress> = Vec::new();
         for node in self.listed(root, "ingress") {
-            let Some(ingress) = self.ingress(node, scope, hooks) else { continue };
+            let Some(ingress) = self.ingress(node, scopes, hooks) else { continue };
             if all.iter().any(|other| other.name == ingress.name) {
                 let message = format!("there are two ingresses named `{}`", ingress.name);
                 let next = "rename one: the name is its address, `/hooks/NAME`";
@@ -47,7 +52,7 @@ impl<'a> Reader<'a> {
     fn ingress(
         &self,
         node: &'a Node,
-        scope: Option<&str>,
+        scopes: &[&str],
         hooks: Option<SocketAddr>,
     ) -> Option<Ingress> {
         let section = Section::open_listed("ingress", node, INGRESS, self.problems)?;
@@ -56,7 +61,7 @@ impl<'a> Reader<'a> {
             self.check_name(name, at);
         }
         let kind = self.ingress_kind(&section);
-        let rule = self.scope_rule(&section, scope);
+        let rule = self.scope_rule(&section, scopes);
         let secrets = self.secrets(&section, hooks);
         let self_accounts = section.texts("self").into_iter();
         let self_accounts = self_accounts.map(|(account, _)| account.to_owned()).collect();
@@ -75,7 +80,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Exactly one of `scope` and `scopes`. INGRESS-08
-    fn scope_rule(&self, section: &Section<'a>, known: Option<&str>) -> Option<ScopeRule> {
+    fn scope_rule(&self, section: &Section<'a>, known: &[&str]) -> Option<ScopeRule> {
         match (section.get("scope"), section.get("scopes")) {
             (Some(_), None) => {
                 let (name, at) = section.text("scope")?;
@@ -96,7 +101,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn scope_map(&self, node: &'a Node, known: Option<&str>) -> BTreeMap<String, String> {
+    fn scope_map(&self, node: &'a Node, known: &[&str]) -> BTreeMap<String, String> {
         let mut map = BTreeMap::new();
         for (resource, entry) in self.named(node, "`scopes`") {
             let Value::Text(scope) = &entry.node.value else {
@@ -111,12 +116,11 @@ impl<'a> Reader<'a> {
         map
     }
 
-    fn known_scope(&self, name: &str, at: &super::At, known: Option<&str>) {
+    fn known_scope(&self, name: &str, at: &super::At, known: &[&str]) {
         // Without a readable scope there is a problem already, and nothing to compare with.
-        let Some(known) = known else { return };
-        if name != known {
+        if !known.is_empty() && !known.contains(&name) {
             let message = format!("there is no scope `{}`", name.escape_debug());
-            self.problems.add("unresolved_name", at, message, suggestion(name, &[known]));
+            self.problems.add("unresolved_name", at, message, suggestion(name, known));
         }
     }
 
@@ -136,12 +140,14 @@ impl<'a> Reader<'a> {
                 format!("{what} has secrets and says it is unsigned"),
                 "remove one of `unsigned` and `secrets`",
             ),
-            (true, false) if hooks.is_some_and(|address| !address.ip().is_loopback()) => {
-                contradiction(
-                    format!("{what} is unsigned, and `hooks` is not on loopback"),
-                    "give it `secrets`, or let `hooks` listen on 127.0.0.1",
-                );
-            }
+            (true, false) if is_public(hooks) => contradiction(
+                format!("{what} is unsigned, and `hooks` is not on loopback"),
+                "give it `secrets`, or let `hooks` listen on 127.0.0.1",
+            ),
+            (true, false) if is_public(self.open) => contradiction(
+                format!("{what} is unsigned, and until a restart `hooks` is not on loopback"),
+                "give it `secrets`, or restart the daemon instead of reloading",
+            ),
             (true, false) | (false, true) => {}
             (false, false) => {
                 section.missing("secrets", "add `secrets = [{ env = \"NAME\" }]`");
@@ -166,6 +172,9 @@ impl<'a> Reader<'a> {
         }
         let fetched = nodes.iter().filter_map(|node| {
             let source = SecretSource::read(&what, node, self.dir, self.problems)?;
+            if self.past {
+                return Some(Secret::new(source, String::new()));
+            }
             source.fetch(&node.at, self.env, self.problems)
         });
         fetched.collect()

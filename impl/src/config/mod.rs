@@ -5,8 +5,12 @@
 //! its secrets are at hand. It is the unit that attempts and decisions are pinned to, as a
 //! generation, by its digest. BIND-10 BIND-11
 
+mod bindings;
+mod ceiling;
 mod expression;
 mod ingresses;
+mod inherit;
+mod kinds;
 mod model;
 mod notes;
 mod pool;
@@ -25,6 +29,7 @@ mod units;
 mod values;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,7 +41,7 @@ pub use model::{
     SecretSource,
 };
 pub use problem::{ConfigErrors, Problem};
-pub use routes::{KEY_MAX, Routes};
+pub use routes::{ATTACH_MAX, KEY_MAX, Routes};
 pub use secret::Secret;
 pub use units::{duration, size};
 pub use values::LIST_MAX;
@@ -56,11 +61,9 @@ pub struct Config {
     pub principals: Vec<Principal>,
     /// The ways in.
     pub ingresses: Vec<Ingress>,
-    /// The one scope of this version.
-    pub scope: Scope,
-    /// The scope's routes, compiled.
-    pub routes: Routes,
-    canonical: String,
+    /// Every scope by its name.
+    pub scopes: BTreeMap<String, Arc<Scope>>,
+    body: String,
     digest: [u8; 32],
 }
 
@@ -70,8 +73,21 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with it, located.
     pub fn load(file: &Path, env: &Environment) -> Result<Self, ConfigErrors> {
+        Self::load_behind(file, env, None)
+    }
+
+    /// Reads and validates a file while the hooks door is open at `open`: it stays there whatever the
+    /// file says, and who can reach it is judged by both.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, located.
+    pub fn load_behind(
+        file: &Path,
+        env: &Environment,
+        open: Option<SocketAddr>,
+    ) -> Result<Self, ConfigErrors> {
         match std::fs::read(file).map(String::from_utf8) {
-            Ok(Ok(text)) => Self::parse(text, file, env),
+            Ok(Ok(text)) => Self::read(text, file, env, Judged { past: false, open }),
             Ok(Err(_)) => Err(unreadable(file, "is not UTF-8", "save it as UTF-8")),
             Err(error) => {
                 let next = "name another with -c, or write one with `abide init`";
@@ -85,45 +101,102 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with it, located.
     pub fn parse(text: String, file: &Path, env: &Environment) -> Result<Self, ConfigErrors> {
-        let source = Arc::new(Source { name: file.display().to_string(), text });
-        let problems = Problems::default();
-        let Some(mut table) = tree::parse(&source.text, &problems) else {
-            return Err(ConfigErrors::new(source, problems.into_sorted()));
-        };
-        tree::overlay(&mut table, env, &problems);
-        let reader = read::Reader { source: &source, dir: parent(file), env, problems: &problems };
-        let parts = reader.read(&table);
-        let problems = problems.into_sorted();
-        match parts {
-            Some(parts) if problems.is_empty() => Ok(Self::assemble(file, parts, &table)),
-            Some(_) | None => Err(ConfigErrors::new(source, problems)),
-        }
+        Self::read(text, file, env, Judged { past: false, open: None })
     }
 
-    fn assemble(file: &Path, parts: read::Parts, table: &tree::Table) -> Self {
-        let canonical = tree::canonical(table).to_string();
-        let digest = Sha256::digest(canonical.as_bytes()).into();
+    /// Reads the body of a generation, which was validated when it became one, so that what is pinned
+    /// to it can go on, in the folder it was read in and under the overrides of then. What it names outside itself need not be there any more: no secret is fetched and
+    /// no program looked for. BIND-10 BIND-11
+    ///
+    /// # Errors
+    /// This version does not understand it any more.
+    pub fn of_generation(
+        body: String,
+        file: &Path,
+        env: &Environment,
+    ) -> Result<Self, ConfigErrors> {
+        Self::read(body, file, env, Judged { past: true, open: None })
+    }
+
+    fn read(
+        text: String,
+        file: &Path,
+        env: &Environment,
+        Judged { past, open }: Judged,
+    ) -> Result<Self, ConfigErrors> {
+        let source = Arc::new(Source { name: file.display().to_string(), text });
+        let problems = Problems::default();
+        // A body is JSON, which no TOML begins like; earlier versions kept the text of the file.
+        let kept = past && source.text.starts_with('{');
+        let (table, folder) = match kept {
+            true => tree::parse_kept(&source.text, &problems),
+            false => (tree::parse(&source.text, &problems), None),
+        };
+        let Some(mut table) = table else {
+            return Err(ConfigErrors::new(source, problems.into_sorted()));
+        };
+        if !kept {
+            tree::overlay(&mut table, env, &problems);
+        }
+        let dir = &folder.unwrap_or_else(|| absolute(parent(file)));
+        let reader = read::Reader { source: &source, dir, env, problems: &problems, past, open };
+        let parts = reader.read(&table);
+        let problems = problems.into_sorted();
+        if !problems.is_empty() {
+            return Err(ConfigErrors::new(source, problems));
+        }
+        let body = tree::kept(&table, dir).to_string();
+        Ok(Self::assemble(file, parts, body))
+    }
+
+    fn assemble(file: &Path, parts: read::Parts, body: String) -> Self {
+        let digest = Sha256::digest(body.as_bytes()).into();
         Self {
             file: file.to_owned(),
             daemon: parts.daemon,
             listen: parts.listen,
             principals: parts.principals,
             ingresses: parts.ingresses,
-            scope: parts.scope,
-            routes: parts.routes,
-            canonical,
+            scopes: parts.scopes,
+            body,
             digest,
         }
     }
 
-    /// The configuration as JSON with its words in order, the environment's overrides applied. It
-    /// names where secrets are kept and holds none. BIND-12
+    /// A scope by its name; `None` if no section makes it one.
     #[must_use]
-    pub fn canonical_json(&self) -> &str {
-        &self.canonical
+    pub fn scope(&self, name: &str) -> Option<&Arc<Scope>> {
+        self.scopes.get(name)
     }
 
-    /// SHA-256 of [`Config::canonical_json`]: equal digests are one generation.
+    /// The scope that is meant where none is named: the only one there is.
+    #[must_use]
+    pub fn only_scope(&self) -> Option<&Arc<Scope>> {
+        let mut scopes = self.scopes.values();
+        scopes.next().filter(|_| scopes.next().is_none())
+    }
+
+    /// The scope itself and those above it that bound how many attempts run at once, the farthest
+    /// first, each with its number. POLICY-06
+    #[must_use]
+    pub fn capacities(&self, name: &str) -> Vec<(String, u32)> {
+        let all = std::iter::once(name).chain(scopes::above(name));
+        let mut bounds: Vec<(String, u32)> = all
+            .filter_map(|name| Some((name.to_owned(), self.scopes.get(name)?.capacity?)))
+            .collect();
+        bounds.reverse();
+        bounds
+    }
+
+    /// What a generation is kept as: JSON with its words in order, the environment's overrides
+    /// applied, and the folder that its paths are relative to. It has no comments, and it names where
+    /// secrets are kept and holds none. BIND-12
+    #[must_use]
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    /// SHA-256 of [`Config::body`]: equal digests are one generation.
     #[must_use]
     pub const fn digest(&self) -> [u8; 32] {
         self.digest
@@ -134,6 +207,26 @@ impl Config {
     pub fn notes(&self) -> Vec<String> {
         notes::of(self)
     }
+}
+
+/// By what a text is judged beside itself.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    /// It was in force before.
+    past: bool,
+    /// Where the hooks door is open already.
+    open: Option<SocketAddr>,
+}
+
+/// The body of a generation as people read it: TOML again, without the comments it once had.
+#[must_use]
+pub fn shown(body: &str) -> String {
+    tree::shown(body).unwrap_or_else(|| body.to_owned())
+}
+
+/// Without a working folder there is nothing that a path could be relative to.
+fn absolute(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
 fn parent(file: &Path) -> &Path {

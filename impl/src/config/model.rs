@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Secret;
+use super::{Routes, Secret};
 use crate::domain::{CausalLimits, Duration};
+use crate::extension::route::RouteAction;
 
 /// Where the daemon keeps what it knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,21 +100,36 @@ pub struct Ingress {
     pub max: u64,
 }
 
-/// The one scope of this version.
+/// A place in the tree that owns routes, capacity and authority, with what it inherits resolved.
+///
+/// Everything here is *effective*: inherited from the scopes above it by name, the definition
+/// nearest to it winning whole. ROUTE-04 ROUTE-07 BIND-01 BIND-02
 #[derive(Debug, Clone)]
 pub struct Scope {
-    /// Its name; `/` makes the hierarchy of later versions.
+    /// Its name; `/` makes the hierarchy.
     pub name: String,
-    /// Running attempts at once. POLICY-06
-    pub capacity: u32,
+    /// Running attempts at once in it and below; `None` leaves that to the scopes above. POLICY-06
+    pub capacity: Option<u32>,
     /// Limits pinned with each root accepted into it. CAUSE-23
     pub limits: CausalLimits,
-    /// Its routes in evaluation order. ROUTE-06
-    pub routes: Vec<Route>,
-    /// Its one kind of Work.
-    pub kind: Kind,
-    /// The binding of that kind.
-    pub binding: Binding,
+    /// Other scopes on whose keys its Work may wait; not inherited. BIND-05 ALIAS-09
+    pub read_scopes: Vec<String>,
+    /// Its routes in evaluation order, as they are written. ROUTE-04 ROUTE-06
+    pub routes: Vec<Arc<Route>>,
+    /// The same routes, compiled.
+    pub handler: Routes,
+    /// Its kinds of Work.
+    pub kinds: BTreeMap<String, Arc<Kind>>,
+    /// Its bindings.
+    pub bindings: BTreeMap<String, Arc<Binding>>,
+}
+
+impl Scope {
+    /// The binding that runs a kind of Work here; `None` if there is no such kind.
+    #[must_use]
+    pub fn binding_of(&self, kind: &str) -> Option<&Arc<Binding>> {
+        self.bindings.get(&self.kinds.get(kind)?.binding)
+    }
 }
 
 /// One route as it is written; [`super::Routes`] is what evaluates it.
@@ -120,14 +137,20 @@ pub struct Scope {
 pub struct Route {
     /// Its name, unique in its scope. ROUTE-05
     pub name: String,
+    /// The scope that declares it, which may be above the one it is effective in.
+    pub declared_in: String,
     /// Type patterns, of which one must match first.
     pub on: Vec<String>,
     /// An expression that must hold.
     pub when: Option<String>,
     /// An expression that yields the external id of the Event's key.
     pub key: Option<String>,
-    /// The kind of a Work it creates.
-    pub kind: String,
+    /// An expression that yields external ids that the Work is to own as well.
+    pub attach: Option<String>,
+    /// What becomes of the Event. OURS-01 OURS-02
+    pub action: RouteAction,
+    /// The kind of a Work it creates; only a route that creates has one.
+    pub kind: Option<String>,
     /// `route.config` of its expressions; opaque. BIND-07
     pub config: Value,
 }
@@ -137,8 +160,14 @@ pub struct Route {
 pub struct Kind {
     /// Its name.
     pub name: String,
-    /// The name of its binding.
+    /// The name of its binding, resolved in the scope its Work is in. BIND-02
     pub binding: String,
+    /// Its Work outlives its attempts and is cancelled for good or not at all. OURS-10
+    pub standing: bool,
+    /// Type patterns of Events that make a successor of its terminal Work. TERM-03 TERM-08
+    pub reopen: Vec<String>,
+    /// How long its Work may be idle after a handoff before it is closed.
+    pub close_after: Option<Duration>,
 }
 
 /// A named executor configuration.
@@ -146,12 +175,16 @@ pub struct Kind {
 pub struct Binding {
     /// Its name.
     pub name: String,
+    /// The scope that declares it: with the name it says which definition this is.
+    pub declared_in: String,
     /// The program, with its path resolved, and its arguments.
     pub command: Vec<String>,
     /// Its executor continues a parked attempt. BIND-10
     pub resumes: bool,
     /// Variables of the daemon's environment it is given; nothing else is.
     pub env: Vec<String>,
+    /// Active time an attempt may use, waits not counted; `None`: as much as it takes. WAKE-27
+    pub timeout: Option<Duration>,
     /// How long a lease lasts between renewals.
     pub lease: Duration,
     /// How long a process may take to stop before it is killed.

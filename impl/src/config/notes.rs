@@ -4,12 +4,14 @@ use super::Config;
 
 /// One sentence each, for `check`, `serve` and the log. OURS-27
 pub(super) fn of(config: &Config) -> Vec<String> {
-    let binding = &config.scope.binding;
-    let mut notes = vec![format!(
-        "binding `{}` runs with isolation \"none\": its processes can read what the daemon can, so \
-         gates and budgets are advisory",
-        binding.name
-    )];
+    let mut notes = Vec::new();
+    let bindings = config.scopes.values().flat_map(|scope| scope.bindings.keys());
+    for name in bindings.collect::<std::collections::BTreeSet<_>>() {
+        notes.push(format!(
+            "binding `{name}` runs with isolation \"none\": its processes can read what the daemon \
+             can, so gates and budgets are advisory"
+        ));
+    }
     if config.principals.is_empty() {
         let nobody = "there is no `[principal.NAME]`: nobody can use the operator door";
         notes.push(nobody.to_owned());

@@ -107,10 +107,34 @@ impl ConfigErrors {
         Self { source, problems }
     }
 
+    /// The reading itself broke.
+    pub(crate) fn broken(file: &std::path::Path, what: &str) -> Self {
+        let source = Source { name: file.display().to_string(), text: String::new() };
+        let message = format!("the file could not be read to its end: {what}");
+        let problem = Problem::new("unreadable", &At::START, message, "try again");
+        Self::new(Arc::new(source), vec![problem])
+    }
+
     /// The problems, in the order of the file.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// One line about them: how many, and where the first is.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let Some(first) = self.problems.first() else { return String::new() };
+        let place = match (&first.at, self.position(first)) {
+            (At::Text(_), Some((line, column))) => format!("{}:{line}:{column}", self.source.name),
+            (At::Text(_), None) => self.source.name.clone(),
+            (At::Variable(name), _) => format!("environment:{name}"),
+        };
+        let message: String = first.message.chars().take(SUMMARY_MAX).flat_map(visible).collect();
+        match self.problems.len() {
+            1 => format!("{message} ({place})"),
+            n => format!("{n} problems, the first: {message} ({place})"),
+        }
     }
 
     /// Line and column of a problem, counted from 1 in characters; `None` if it is not in the file.
@@ -141,7 +165,7 @@ impl ConfigErrors {
         if problem.hidden || text.is_empty() {
             return None;
         }
-        Some(shown(text))
+        Some(shown(text, REVEALING.contains(&problem.code)))
     }
 }
 
@@ -208,12 +232,24 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
 /// The longest line of a file that is shown, in characters.
 const SHOWN_MAX: usize = 96;
 
+/// The longest message in a summary, in characters.
+const SUMMARY_MAX: usize = 400;
+
+/// Problems of lines that are not understood, so that anything may stand there.
+const REVEALING: [&str; 3] = ["syntax", "unknown_word", "wrong_type"];
+
+/// Words beside which a secret is written.
+const SECRETIVE: [&str; 6] = ["secret", "token", "password", "passwd", "api_key", "credential"];
+
 /// A line as it is shown: cut, escaped, and without what may be a secret written in place.
-fn shown(line: &str) -> String {
-    let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let secret = words.into_iter().any(|word| matches!(word, "secret" | "secrets" | "token"));
+fn shown(line: &str, revealing: bool) -> String {
+    let words = line.to_ascii_lowercase();
+    let secret = revealing || SECRETIVE.iter().any(|word| words.contains(word));
+    let heading = line.starts_with("[[")
+        || line.strip_prefix('[').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
     let line = match line.split_once('=') {
         Some((key, _)) if secret => format!("{}= …", key),
+        None if secret && !heading => "…".to_owned(),
         Some(_) | None => line.to_owned(),
     };
     let mut text: String = line.chars().take(SHOWN_MAX).flat_map(visible).collect();

@@ -1,14 +1,16 @@
 //! From the tree of a file to its parts: the daemon, its doors and its principals.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::problem::{At, Problems, Source};
 use super::section::{
     Section, Word, is_empty, is_false, later, never, not_available, suggestion, word, wrong_type,
 };
 use super::tree::{Entry, Node, Table, Value};
-use super::{Daemon, Environment, Ingress, Listen, Principal, Right, Routes, Scope, SecretSource};
+use super::{Daemon, Environment, Ingress, Listen, Principal, Right, Scope, SecretSource};
 
 /// What every reading function is given.
 pub(super) struct Reader<'a> {
@@ -17,6 +19,10 @@ pub(super) struct Reader<'a> {
     pub(super) dir: &'a Path,
     pub(super) env: &'a Environment,
     pub(super) problems: &'a Problems,
+    /// The text was in force before: what it names outside itself need not be there any more.
+    pub(super) past: bool,
+    /// Where the hooks door is open already, and stays.
+    pub(super) open: Option<SocketAddr>,
 }
 
 /// The parts of a configuration.
@@ -25,8 +31,7 @@ pub(super) struct Parts {
     pub(super) listen: Listen,
     pub(super) principals: Vec<Principal>,
     pub(super) ingresses: Vec<Ingress>,
-    pub(super) scope: Scope,
-    pub(super) routes: Routes,
+    pub(super) scopes: BTreeMap<String, Arc<Scope>>,
 }
 
 const FILE: &[Word] = &[
@@ -39,7 +44,7 @@ const FILE: &[Word] = &[
     later("operation", never),
     later("capability", never),
     later("notify", is_empty),
-    later("ceiling", never),
+    word("ceiling"),
 ];
 
 const DAEMON: &[Word] = &[word("state"), word("database"), later("retention", never)];
@@ -57,16 +62,15 @@ const RIGHTS: &[(&str, Right)] = &[
 
 impl<'a> Reader<'a> {
     /// Reads everything, even after a problem, so that one run shows all of them.
-    pub(super) fn read(&self, table: &'a Table) -> Option<Parts> {
+    pub(super) fn read(&self, table: &'a Table) -> Parts {
         let root = Section::root(table, FILE, self.problems);
         let daemon = self.daemon(&root);
         let listen = self.listen(&root, &daemon.state);
         let principals = self.principals(&root);
-        let scope = self.scopes(&root);
-        let name = scope.as_ref().map(|(scope, _)| scope.name.as_str());
-        let ingresses = self.ingresses(&root, name, listen.hooks);
-        let (scope, routes) = scope?;
-        Some(Parts { daemon, listen, principals, ingresses, scope, routes })
+        let scopes = self.scopes(&root);
+        let names: Vec<&str> = scopes.keys().map(String::as_str).collect();
+        let ingresses = self.ingresses(&root, &names, listen.hooks);
+        Parts { daemon, listen, principals, ingresses, scopes }
     }
 
     fn daemon(&self, root: &Section<'a>) -> Daemon {

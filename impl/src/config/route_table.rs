@@ -1,84 +1,140 @@
 //! The `[[scope."…".route]]` sections, in the order they are tried. ROUTE-06
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use super::Route;
 use super::expression::{self, Expression, Place};
+use super::inherit::{Entry, Own, disables};
 use super::problem::At;
 use super::read::Reader;
 use super::routes::Compiled;
-use super::section::{Section, Word, is_empty, is_false, later, never, suggestion, word};
+use super::section::{Section, Word, is_empty, later, never, word};
 use super::tree::{Node, json};
+use crate::domain::CORE_PREFIX;
+use crate::extension::route::RouteAction;
 
 const ROUTE: &[Word] = &[
     word("name"),
     word("on"),
     word("when"),
     word("key"),
+    word("attach"),
     word("do"),
     word("kind"),
     word("active"),
     word("config"),
+    word("disable"),
     later("fallback", never),
     later("on_error", never),
-    later("disable", is_false),
 ];
 
-/// The routes of a scope, as written and as compiled; both in evaluation order.
-#[derive(Default)]
-pub(super) struct RouteTable {
-    pub(super) written: Vec<Route>,
-    pub(super) compiled: Vec<Compiled>,
+/// A route, and where it names its kind: whether there is one depends on the scope.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub(super) route: Arc<Route>,
+    pub(super) compiled: Arc<Compiled>,
+    pub(super) kind_at: Option<At>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads every route; `kind` is the one kind there is, if it could be read.
-    pub(super) fn routes(&self, scope: &Section<'a>, kind: Option<&str>) -> RouteTable {
-        let mut table = RouteTable::default();
+    /// Reads the routes a scope has of its own, in their order.
+    pub(super) fn routes(&self, scope: &Section<'a>, name: &str) -> Vec<Own<'a, Declared>> {
+        let mut own: Vec<Own<'a, Declared>> = Vec::new();
         for node in self.listed(scope, "route") {
-            let Some((route, compiled)) = self.route(node, kind) else { continue };
-            if table.written.iter().any(|other| other.name == route.name) {
+            let Some(route) = self.named_route(node, name) else { continue };
+            if own.iter().any(|other| other.name == route.name) {
                 let message = format!("{} has two routes named `{}`", scope.what, route.name);
                 let next = "rename one: a route is known by its name";
                 self.problems.add("duplicate_name", &node.at, message, next);
+                continue;
             }
-            table.written.push(route);
-            table.compiled.push(compiled);
+            own.push(route);
         }
-        table
+        own
     }
 
-    fn route(&self, node: &'a Node, kind: Option<&str>) -> Option<(Route, Compiled)> {
+    fn named_route(&self, node: &'a Node, scope: &str) -> Option<Own<'a, Declared>> {
         let section = Section::open_listed("route", node, ROUTE, self.problems)?;
         let name = section.required("name", "add `name = \"pull-request\"`");
         if let Some((name, at)) = name {
             self.check_name(name, at);
         }
-        self.decision(&section);
-        self.active(&section);
-        let on = self.patterns(&section);
-        let when = self.expression(&section, "when", Place::When);
-        let key = self.expression(&section, "key", Place::Key);
-        let kind = self.route_kind(&section, kind);
-        let config = section.get("config").map_or(Json::Object(serde_json::Map::new()), json);
-        let route = Route {
-            name: name?.0.to_owned(),
-            on: on.iter().map(|glob| glob.glob().to_string()).collect(),
-            when: section.text("when").map(|(text, _)| text.to_owned()),
-            key: section.text("key").map(|(text, _)| text.to_owned()),
-            kind: kind?,
-            config: config.clone(),
+        let entry = match disables(&section, self.problems) {
+            true => Entry::Disabled,
+            false => Entry::of(self.route(name.map_or("", |(name, _)| name), &section, scope)),
         };
-        let (name, kind) = (route.name.clone(), route.kind.clone());
-        Some((route, Compiled { name, kind, on, when, key, config }))
+        let (name, at) = name?;
+        Some(Own { name, at, entry })
     }
 
-    fn decision(&self, section: &Section<'a>) {
+    fn route(&self, name: &str, section: &Section<'a>, scope: &str) -> Option<Declared> {
+        let action = self.decision(section);
+        self.active(section);
+        let on = self.patterns(section);
+        let when = self.expression(section, "when", Place::When);
+        let key = self.expression(section, "key", Place::Key);
+        let attach = self.expression(section, "attach", Place::Attach);
+        let kind = self.route_kind(section, action);
+        let config = section.get("config").map_or(Json::Object(serde_json::Map::new()), json);
+        let action = action?;
+        self.unused(section, action);
+        let text = |word| section.text(word).map(|(text, _)| text.to_owned());
+        let route = Route {
+            name: name.to_owned(),
+            declared_in: scope.to_owned(),
+            on: on.iter().map(|glob| glob.glob().to_string()).collect(),
+            when: text("when"),
+            key: text("key"),
+            attach: text("attach"),
+            action,
+            kind: kind.map(|(kind, _)| kind.to_owned()),
+            config: config.clone(),
+        };
+        let compiled = Compiled {
+            name: name.to_owned(),
+            action,
+            kind: route.kind.clone(),
+            on,
+            when,
+            key,
+            attach,
+            config,
+        };
+        let kind_at = kind.map(|(_, at)| at.clone());
+        Some(Declared { route: Arc::new(route), compiled: Arc::new(compiled), kind_at })
+    }
+
+    /// What a route does; `None` with a problem. OURS-01 OURS-02
+    fn decision(&self, section: &Section<'a>) -> Option<RouteAction> {
         section
             .required("do", "add `do = \"work\"`: find the Work that owns the key, or create it");
-        section.choice("do", &["work"], &["update", "drop", "close"]);
+        Some(match section.choice("do", &["work", "update", "drop", "close"], &[])? {
+            "update" => RouteAction::Update,
+            "drop" => RouteAction::Drop,
+            "close" => RouteAction::Close,
+            _ => RouteAction::Work,
+        })
+    }
+
+    /// Words that could have no effect are refused, so that nobody counts on one.
+    fn unused(&self, section: &Section<'a>, action: RouteAction) {
+        let words: &[(&str, &str)] = match action {
+            RouteAction::Work | RouteAction::Decline => &[],
+            RouteAction::Update => &[("kind", "it never creates work")],
+            RouteAction::Drop | RouteAction::Close => &[
+                ("kind", "it never creates work"),
+                ("attach", "it gives no work a key"),
+                ("active", "it queues nothing"),
+            ],
+        };
+        for (word, why) in words {
+            let Some(node) = section.get(word) else { continue };
+            let message = format!("{} says `{word}`, and {why}", section.what);
+            self.problems.add("contradiction", &node.at, message, "leave it out");
+        }
     }
 
     /// Only the queue is here yet; `coalesce` never will be. POLICY-29
@@ -97,7 +153,8 @@ impl<'a> Reader<'a> {
     }
 
     fn patterns(&self, section: &Section<'a>) -> Vec<globset::GlobMatcher> {
-        const NEXT: &str = "add `on = [\"pull_request.*\"]`; `[\"*\"]` is every type";
+        const NEXT: &str =
+            "add `on = [\"pull_request.*\"]`; `[\"*\"]` is every type but core's own";
         let patterns = section.texts("on");
         match section.get("on") {
             None => section.missing("on", NEXT),
@@ -110,7 +167,13 @@ impl<'a> Reader<'a> {
         patterns.into_iter().filter_map(|(text, at)| self.pattern(text, at)).collect()
     }
 
-    fn pattern(&self, text: &str, at: &At) -> Option<globset::GlobMatcher> {
+    pub(super) fn pattern(&self, text: &str, at: &At) -> Option<globset::GlobMatcher> {
+        if text.starts_with(CORE_PREFIX) {
+            let message = format!("`{}` names events of core's own", text.escape_debug());
+            let next = "leave it out: they have no route; an attempt may wait on them, though";
+            self.problems.add("core_type", at, message, next);
+            return None;
+        }
         let glob = match text.len() {
             1..=256 => globset::Glob::new(text).map_err(|error| error.kind().to_string()),
             _ => Err("it must have 1 to 256 bytes".to_owned()),
@@ -126,15 +189,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn route_kind(&self, section: &Section<'a>, known: Option<&str>) -> Option<String> {
-        let (kind, at) = section.required("kind", "add `kind = \"NAME\"`: what it creates")?;
-        // Without a readable kind there is a problem already, and nothing to compare with.
-        let known = known?;
-        if kind != known {
-            let message = format!("there is no kind `{}` here", kind.escape_debug());
-            self.problems.add("unresolved_name", at, message, suggestion(kind, &[known]));
+    /// What a route creates, and where it says so. Whether there is such a kind is seen in each
+    /// scope the route is effective in.
+    fn route_kind(
+        &self,
+        section: &Section<'a>,
+        action: Option<RouteAction>,
+    ) -> Option<(&'a str, &'a At)> {
+        match action {
+            Some(RouteAction::Work) => {
+                section.required("kind", "add `kind = \"NAME\"`: what it creates")
+            }
+            Some(
+                RouteAction::Update | RouteAction::Drop | RouteAction::Close | RouteAction::Decline,
+            )
+            | None => None,
         }
-        Some(kind.to_owned())
     }
 
     /// Compiles an expression and places its faults inside the file. OURS-05

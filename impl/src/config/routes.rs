@@ -4,6 +4,7 @@
 //! an absent field is no match, and so is an Event without a key; anything else that goes wrong
 //! is an error of the handler, which decides nothing. ROUTE-08 ROUTE-09 OURS-04
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +15,17 @@ use serde_json::Value as Json;
 use super::expression::Expression;
 use super::pool;
 use super::values::{TOO_LONG, Values};
+use crate::domain::CORE_PREFIX;
 use crate::extension::route::{
-    Decision, EventView, RouteError, RouteErrorKind, RouteHandler, Tried, Why, WorkView,
+    Decision, EventView, RouteAction, RouteError, RouteErrorKind, RouteHandler, Tried, Why,
+    WorkView,
 };
 
 /// The longest external id a `key` may give, in bytes.
 pub const KEY_MAX: usize = 1024;
+
+/// The most external ids an `attach` may give.
+pub const ATTACH_MAX: usize = 64;
 
 /// How long the evaluation of all routes for one Event may take, waiting for a thread included.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -28,12 +34,16 @@ const DEADLINE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) name: String,
-    pub(super) kind: String,
+    pub(super) action: RouteAction,
+    pub(super) kind: Option<String>,
     pub(super) on: Vec<GlobMatcher>,
     pub(super) when: Option<Expression>,
     pub(super) key: Option<Expression>,
+    pub(super) attach: Option<Expression>,
     pub(super) config: Json,
 }
+
+type Table = Vec<Arc<Compiled>>;
 
 /// The routes of a scope, compiled. Cloning shares them.
 ///
@@ -41,13 +51,15 @@ pub(super) struct Compiled {
 /// most; call them where blocking is allowed.
 #[derive(Debug, Clone)]
 pub struct Routes {
-    table: Arc<Vec<Compiled>>,
+    table: Arc<Table>,
+    /// The types that reopen, by kind.
+    reopen: Arc<BTreeMap<String, Vec<GlobMatcher>>>,
     deadline: Duration,
 }
 
 impl Routes {
-    pub(super) fn new(table: Vec<Compiled>) -> Self {
-        Self { table: Arc::new(table), deadline: DEADLINE }
+    pub(super) fn new(table: Table, reopen: BTreeMap<String, Vec<GlobMatcher>>) -> Self {
+        Self { table: Arc::new(table), reopen: Arc::new(reopen), deadline: DEADLINE }
     }
 
     /// The same routes under another deadline.
@@ -81,18 +93,25 @@ impl Routes {
         self.on_pool(move |table| first_key(table, &event_type, &values))
     }
 
+    /// Whether an Event of this type makes a successor of this Work, which has ended. TERM-03
+    fn reopens(&self, event_type: &str, work: &WorkView) -> bool {
+        let patterns = self.reopen.get(&work.kind);
+        work.status.is_terminal() && patterns.is_some_and(|patterns| named(patterns, event_type))
+    }
+
     fn any_names(&self, event: &EventView) -> bool {
         self.table.iter().any(|route| route.names(&event.event_type))
     }
 
     fn reads_data(&self) -> bool {
-        let expressions = self.table.iter().flat_map(|route| [&route.when, &route.key]);
+        let expressions =
+            self.table.iter().flat_map(|route| [&route.when, &route.key, &route.attach]);
         expressions.flatten().any(|expression| expression.reads_data)
     }
 
     fn on_pool<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&[Compiled]) -> Result<T, RouteError> + Send + 'static,
+        job: impl FnOnce(&[Arc<Compiled>]) -> Result<T, RouteError> + Send + 'static,
     ) -> Result<T, RouteError> {
         let table = Arc::clone(&self.table);
         pool::run(self.deadline, move || job(&table))
@@ -109,22 +128,26 @@ impl RouteHandler for Routes {
         Ok(self.key_of(event)?.map(|(_, key)| key))
     }
 
-    /// The first route whose `on` names the Event's type and whose `when` holds, given that the
-    /// Event has a key: the one from acceptance, whichever route it came from. An Event of this
-    /// installation's own account is not tried at all. OURS-12 ROUTE-08
+    /// The first route whose `on` names the Event's type and whose `when` holds, given that there is
+    /// something it can act on: the Event's key, whichever route it came from; the Work it resolves
+    /// to; or, for a route that asks for no key, a Work of its own or nothing at all. An Event of
+    /// this installation's own account is not tried at all. OURS-12 ROUTE-08 ROUTE-24
     fn evaluate(&self, event: &EventView, work: Option<&WorkView>) -> Result<Decision, RouteError> {
         if event.sender.is_self {
-            return Ok(Decision { route: None, kind: None, tried: Vec::new() });
+            return Ok(Decision::default());
         }
         let reads_data = self.reads_data() && self.any_names(event);
         let values = Values::of(event, work, reads_data);
-        let (event_type, keyed) = (event.event_type.clone(), event.key.is_some());
-        self.on_pool(move |table| decide(table, &event_type, keyed, &values))
+        let event_type = event.event_type.clone();
+        let found = event.key.is_some() || work.is_some();
+        let reopen = work.is_some_and(|work| self.reopens(&event_type, work));
+        let decision = self.on_pool(move |table| decide(table, &event_type, found, &values))?;
+        Ok(Decision { reopen, ..decision })
     }
 }
 
 fn first_key(
-    table: &[Compiled],
+    table: &[Arc<Compiled>],
     event_type: &str,
     values: &Values,
 ) -> Result<Option<(String, String)>, RouteError> {
@@ -143,37 +166,90 @@ fn first_key(
 }
 
 fn decide(
-    table: &[Compiled],
+    table: &[Arc<Compiled>],
     event_type: &str,
-    keyed: bool,
+    found: bool,
     values: &Values,
 ) -> Result<Decision, RouteError> {
     let mut tried = Vec::new();
     for route in table {
-        let why = route.try_on(event_type, keyed, values)?;
+        let why = route.try_on(event_type, found, values)?;
         let matched = why == Why::Matched;
         tried.push(Tried { route: route.name.clone(), why });
         if matched {
-            let (name, kind) = (Some(route.name.clone()), Some(route.kind.clone()));
-            return Ok(Decision { route: name, kind, tried });
+            return Ok(Decision {
+                route: Some(route.name.clone()),
+                action: route.action,
+                kind: route.kind.clone(),
+                attach: route.attached(&values.context(&route.config))?,
+                reopen: false,
+                tried,
+            });
         }
     }
-    Ok(Decision { route: None, kind: None, tried })
+    Ok(Decision { tried, ..Decision::default() })
+}
+
+/// Whether one of these patterns names a type. None names core's own: what core says of a Work has
+/// no route.
+fn named(patterns: &[GlobMatcher], event_type: &str) -> bool {
+    let core = event_type.starts_with(CORE_PREFIX);
+    !core && patterns.iter().any(|pattern| pattern.is_match(event_type))
 }
 
 impl Compiled {
     fn names(&self, event_type: &str) -> bool {
-        self.on.iter().any(|pattern| pattern.is_match(event_type))
+        named(&self.on, event_type)
     }
 
-    fn try_on(&self, event_type: &str, keyed: bool, values: &Values) -> Result<Why, RouteError> {
+    fn try_on(&self, event_type: &str, found: bool, values: &Values) -> Result<Why, RouteError> {
         if !self.names(event_type) {
             return Ok(Why::OtherType);
         }
         if let Some(why) = self.declines(&values.context(&self.config))? {
             return Ok(why);
         }
-        Ok(if keyed { Why::Matched } else { Why::NoKey })
+        Ok(if found || self.needs_nothing() { Why::Matched } else { Why::NoKey })
+    }
+
+    /// It takes an Event that has neither key nor Work. One that computes a key asks for one, and
+    /// what acts on Work that is there needs one. ROUTE-24 ROUTE-25 OURS-04
+    const fn needs_nothing(&self) -> bool {
+        match self.action {
+            RouteAction::Work | RouteAction::Drop => self.key.is_none(),
+            RouteAction::Update | RouteAction::Close | RouteAction::Decline => false,
+        }
+    }
+
+    /// The external ids its Work is to own as well, each once; none where there is nothing to read.
+    fn attached(&self, context: &Context<'_, '_>) -> Result<Vec<String>, RouteError> {
+        let Some(attach) = &self.attach else { return Ok(Vec::new()) };
+        let items = match attach.execute(context) {
+            Ok(Value::Null) => return Ok(Vec::new()),
+            Ok(Value::List(items)) => items,
+            Ok(other) => return Err(self.result("attach", &other, "a list of texts or null")),
+            Err(error) if absent(&error).is_some() => return Ok(Vec::new()),
+            Err(error) => return Err(self.failed("attach", &error)),
+        };
+        let mut ids: Vec<String> = Vec::new();
+        for item in items.iter() {
+            let Value::String(id) = item else {
+                return Err(self.result("attach", item, "a text in each place of its list"));
+            };
+            if id.len() > KEY_MAX {
+                let what = format!("a key of more than {KEY_MAX} bytes");
+                return Err(self.error(RouteErrorKind::TooLarge { field: "attach", what }));
+            }
+            // An empty id tells nothing from anything, as in `key`.
+            if !id.is_empty() && !ids.contains(id) {
+                ids.push(id.as_ref().clone());
+            }
+            if ids.len() > ATTACH_MAX {
+                let what = format!("more than {ATTACH_MAX} keys");
+                return Err(self.error(RouteErrorKind::TooLarge { field: "attach", what }));
+            }
+        }
+        Ok(ids)
     }
 
     /// Why its `when` does not hold; `None` if it does, or if there is none.

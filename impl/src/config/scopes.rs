@@ -1,264 +1,249 @@
-//! The `[scope."…"]` sections: capacity, limits, kinds and bindings.
+//! The `[scope."…"]` sections, and what each inherits from those above it.
+//!
+//! A scope is below another if its name continues that one's after a `/`. Only scopes with a section
+//! of their own exist; names between them need none.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::ceiling::Ceilings;
+use super::inherit::Slots;
+use super::kinds;
 use super::problem::At;
 use super::read::Reader;
-use super::section::{
-    RESERVED, Section, Word, is_empty, is_false, later, never, not_available, suggestion, word,
-};
-use super::tree::{Entry, Node, Value};
-use super::{Binding, Kind, Routes, Scope};
+use super::route_table;
+use super::section::{Section, Word, is_empty, is_false, later, never, suggestion, word};
+use super::tree::Entry;
+use super::{Binding, Routes, Scope};
 use crate::domain::CausalLimits;
+
+/// The most attempts at once that can be asked for.
+pub(super) const CAPACITY_MAX: u32 = 1024;
+
+/// The most a chain may be deep. CAUSE-22
+pub(super) const DEPTH_MAX: u32 = 1024;
+
+/// What a scope with none above it allows without a word.
+const CAPACITY: u32 = 4;
+const DEPTH: u32 = 32;
+
+/// What the sources of keys begin with: `SCOPE:SOURCE#ID` must mean one thing.
+const SOURCES: [&str; 4] = ["github", "slack", "schedule", "op"];
 
 const SCOPE: &[Word] = &[
     word("capacity"),
     word("causal"),
+    word("read_scopes"),
+    word("ceiling"),
     word("route"),
     word("kind"),
     word("binding"),
-    later("read_scopes", is_empty),
     later("budget", is_empty),
-    later("ceiling", never),
     later("disable", is_false),
 ];
 
 const CAUSAL: &[Word] = &[word("max_depth"), later("per_minute", never)];
 
-const KIND: &[Word] = &[
-    word("binding"),
-    word("retry"),
-    later("accepts", never),
-    later("standing", is_false),
-    later("run_once", is_false),
-    later("reopen", is_empty),
-    later("close_after", never),
-    later("capacity", never),
-    later("disable", is_false),
-];
-
-const RETRY: &[Word] =
-    &[later("attempts", is_one), later("backoff", is_empty), later("exhausted", is_keep)];
-
-const BINDING: &[Word] = &[
-    word("executor"),
-    word("command"),
-    word("capabilities"),
-    word("isolation"),
-    word("env"),
-    word("lease"),
-    word("stop_grace"),
-    later("tools", is_empty),
-    later("timeout", never),
-    later("disable", is_false),
-];
-
-/// One attempt is what this version makes by itself.
-fn is_one(node: &Node) -> bool {
-    matches!(node.value, Value::Integer(Some(1)))
-}
-
-/// An exhausted Work is held, not failed. RETRY-06
-fn is_keep(node: &Node) -> bool {
-    matches!(&node.value, Value::Text(text) if text == "keep")
+/// A scope with what it passes on to those below it.
+struct Effective {
+    scope: Arc<Scope>,
+    ceilings: Ceilings,
+    routes: Slots<route_table::Declared>,
+    kinds: Slots<kinds::Declared>,
+    bindings: Slots<Binding>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the one scope of this version.
-    pub(super) fn scopes(&self, root: &Section<'a>) -> Option<(Scope, Routes)> {
+    /// Reads every scope, those above before those below.
+    pub(super) fn scopes(&self, root: &Section<'a>) -> BTreeMap<String, Arc<Scope>> {
         let Some(node) = root.get("scope") else {
             root.missing("scope", "add `[scope.\"NAME\"]` with a kind, a binding and routes");
-            return None;
+            return BTreeMap::new();
         };
-        let mut scopes: Vec<_> = self.named(node, "`scope`").collect();
-        scopes.sort_by_key(|(_, entry)| match &entry.node.at {
-            At::Text(span) => span.start,
-            At::Variable(_) => usize::MAX,
-        });
-        for (name, entry) in scopes.iter().skip(1) {
-            let what = format!("a second scope, `{}`,", name.escape_debug());
-            not_available(self.problems, &entry.key, &what, "keep one scope");
+        let ceilings = Ceilings::default().under(self, root);
+        let all: Vec<(&str, &Entry)> =
+            self.named(node, "`scope`").map(|(name, entry)| (name.as_str(), entry)).collect();
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        // In the order of names every scope comes after those above it.
+        let mut read: BTreeMap<String, Effective> = BTreeMap::new();
+        for (name, entry) in all {
+            let above = above(name).find_map(|name| read.get(name));
+            let effective = self.scope(name, entry, above, &ceilings, &names);
+            read.extend(effective.map(|effective| (name.to_owned(), effective)));
         }
-        scopes.first().and_then(|(name, entry)| self.scope(name, entry))
+        read.into_iter().map(|(name, effective)| (name, effective.scope)).collect()
     }
 
-    fn scope(&self, name: &str, entry: &'a Entry) -> Option<(Scope, Routes)> {
+    fn scope(
+        &self,
+        name: &str,
+        entry: &'a Entry,
+        above: Option<&Effective>,
+        ceilings: &Ceilings,
+        names: &[&str],
+    ) -> Option<Effective> {
         self.check_scope_name(name, &entry.key);
         let what = format!("scope `{}`", name.escape_debug());
         let section = Section::open(what, &entry.node, SCOPE, self.problems)?;
-        let limits = self.limits(&section);
-        let capacity = section.number("capacity", 4, 1, 1024);
-        let bindings = self.bindings(&section);
-        let kind = self.kind(&section, &bindings);
-        let table = self.routes(&section, kind.as_ref().map(|kind| kind.name.as_str()));
-        let kind = kind?;
-        let binding = bindings
-            .into_iter()
-            .find_map(|(name, binding)| if name == kind.binding { binding } else { None })?;
-        let routes = Routes::new(table.compiled);
-        let name = name.to_owned();
-        Some((Scope { name, capacity, limits, routes: table.written, kind, binding }, routes))
+        let ceilings = above.map_or(ceilings, |above| &above.ceilings).under(self, &section);
+        let (bindings, kinds, routes) = self.inherit(&section, name, above);
+        if !names.iter().any(|other| above_each(name, other)) {
+            self.ask_for_kinds(&section, kinds.is_empty(), bindings.is_empty());
+        }
+        self.resolve(name, &bindings, &kinds, &routes);
+        let reopen = kinds.values().map(|one| (one.kind.name.clone(), one.reopen.clone()));
+        let scope = Scope {
+            name: name.to_owned(),
+            capacity: self.capacity(&section, above, &ceilings),
+            limits: self.limits(&section, above, &ceilings),
+            read_scopes: self.read_scopes(&section, name, names, &ceilings),
+            routes: routes.values().map(|one| Arc::clone(&one.route)).collect(),
+            handler: Routes::new(
+                routes.values().map(|one| Arc::clone(&one.compiled)).collect(),
+                reopen.collect(),
+            ),
+            kinds: kinds
+                .values()
+                .map(|one| (one.kind.name.clone(), Arc::new(one.kind.clone())))
+                .collect(),
+            bindings: bindings.values().map(|one| (one.name.clone(), Arc::clone(one))).collect(),
+        };
+        Some(Effective { scope: Arc::new(scope), ceilings, routes, kinds, bindings })
+    }
+
+    /// What the scope above has, with what this one says laid over it.
+    fn inherit(
+        &self,
+        section: &Section<'a>,
+        name: &str,
+        above: Option<&Effective>,
+    ) -> (Slots<Binding>, Slots<kinds::Declared>, Slots<route_table::Declared>) {
+        let (own_bindings, own_kinds) = (self.bindings(section, name), self.kinds(section, name));
+        let own_routes = self.routes(section, name);
+        let (bindings, kinds, routes) = above
+            .map(|above| (above.bindings.clone(), above.kinds.clone(), above.routes.clone()))
+            .unwrap_or_default();
+        let what = &section.what;
+        (
+            bindings.under(own_bindings, what, "binding", self.problems),
+            kinds.under(own_kinds, what, "kind", self.problems),
+            routes.under(own_routes, what, "route", self.problems),
+        )
     }
 
     fn check_scope_name(&self, name: &str, at: &At) {
-        if name.len() > 256 || name.split('/').any(|part| part.trim() != part || part.is_empty()) {
+        let parts = || name.split('/').all(|part| part.trim() == part && !part.is_empty());
+        let plain = !name.contains(|c: char| c == ':' || c.is_control());
+        if name.len() > 256 || !plain || !parts() || SOURCES.contains(&name) {
             let message = format!("`{}` cannot be the name of a scope", name.escape_debug());
-            let next = "use names of at most 256 bytes, parted by single `/`";
+            let next = "use names of at most 256 bytes, parted by single `/`, without `:` and \
+                        other than `github`, `slack`, `schedule` and `op`, which begin sources";
             self.problems.add("bad_name", at, message, next);
         }
     }
 
+    /// Only a scope with others below it may leave its kinds to them.
+    fn ask_for_kinds(&self, scope: &Section<'a>, no_kinds: bool, no_bindings: bool) {
+        if no_bindings {
+            scope.missing("binding", "add `[scope.\"NAME\".binding.BINDING]`");
+        }
+        if no_kinds {
+            scope.missing("kind", "add `[scope.\"NAME\".kind.KIND]` with `binding = \"…\"`");
+        }
+    }
+
+    /// Without a word a scope is bounded by those above it, and by a small number if it has none.
+    fn capacity(
+        &self,
+        section: &Section<'a>,
+        above: Option<&Effective>,
+        ceilings: &Ceilings,
+    ) -> Option<u32> {
+        let at = section.get("capacity").map(|node| &node.at);
+        if let (None, Some(above)) = (at, above) {
+            // Its own ceiling bounds it, and those below, within what is above.
+            let own = ceilings.own_capacity(&above.ceilings)?;
+            return Some(ceilings.capacity(own, None, &section.what, self.problems));
+        }
+        let given = section.number("capacity", CAPACITY, 1, CAPACITY_MAX);
+        Some(ceilings.capacity(given, at, &section.what, self.problems))
+    }
+
     /// Zero, negative and unlimited depths are refused, and so is one above the bound. CAUSE-22
-    fn limits(&self, scope: &Section<'a>) -> CausalLimits {
+    fn limits(
+        &self,
+        scope: &Section<'a>,
+        above: Option<&Effective>,
+        ceilings: &Ceilings,
+    ) -> CausalLimits {
+        let inherited = above.map_or(DEPTH, |above| above.scope.limits.max_depth);
         let section = scope.get("causal").and_then(|node| {
             Section::open(format!("`causal` of {}", scope.what), node, CAUSAL, self.problems)
         });
-        let max_depth = section.map_or(32, |section| section.number("max_depth", 32, 1, 1024));
-        CausalLimits { max_depth }
+        let at = section.as_ref().and_then(|section| section.get("max_depth"));
+        let at = at.map(|node| &node.at);
+        let given = section
+            .map_or(inherited, |section| section.number("max_depth", inherited, 1, DEPTH_MAX));
+        CausalLimits { max_depth: ceilings.max_depth(given, at, &scope.what, self.problems) }
     }
 
-    fn kind(&self, scope: &Section<'a>, bindings: &[(&str, Option<Binding>)]) -> Option<Kind> {
-        const NEXT: &str = "add `[scope.\"NAME\".kind.KIND]` with `binding = \"…\"`";
-        let Some(node) = scope.get("kind") else {
-            scope.missing("kind", NEXT);
-            return None;
-        };
-        let mut kinds = self.named(node, "`kind`").map(|(name, entry)| {
-            self.check_name(name, &entry.key);
-            (entry, self.one_kind(name, entry, bindings))
-        });
-        let first = kinds.next();
-        for (entry, _) in kinds {
-            not_available(self.problems, &entry.key, "a second kind", "keep one kind");
-        }
-        match first {
-            Some((_, kind)) => kind,
-            None => {
-                scope.missing("kind", NEXT);
-                None
-            }
-        }
-    }
-
-    fn one_kind(
+    /// Authority over another scope's keys is said for each scope, and never inherited. BIND-05
+    fn read_scopes(
         &self,
+        section: &Section<'a>,
         name: &str,
-        entry: &'a Entry,
-        bindings: &[(&str, Option<Binding>)],
-    ) -> Option<Kind> {
-        let what = format!("kind `{}`", name.escape_debug());
-        let section = Section::open(what, &entry.node, KIND, self.problems)?;
-        if let Some(node) = section.get("retry") {
-            Section::open(format!("`retry` of {}", section.what), node, RETRY, self.problems);
-        }
-        let (binding, at) = section.required("binding", "add `binding = \"NAME\"`")?;
-        let known: Vec<&str> = bindings.iter().map(|(name, _)| *name).collect();
-        if !known.contains(&binding) {
-            let message = format!("there is no binding `{}` here", binding.escape_debug());
-            self.problems.add("unresolved_name", at, message, suggestion(binding, &known));
-            return None;
-        }
-        Some(Kind { name: name.to_owned(), binding: binding.to_owned() })
-    }
-
-    /// Every binding by name; `None` for one with problems, whose name is known all the same.
-    fn bindings(&self, scope: &Section<'a>) -> Vec<(&'a str, Option<Binding>)> {
-        let Some(node) = scope.get("binding") else {
-            scope.missing("binding", "add `[scope.\"NAME\".binding.BINDING]`");
-            return Vec::new();
-        };
-        let bindings = self.named(node, "`binding`").map(|(name, entry)| {
-            self.check_name(name, &entry.key);
-            (name.as_str(), self.binding(name, entry))
+        names: &[&str],
+        ceilings: &Ceilings,
+    ) -> Vec<String> {
+        let granted = section.texts("read_scopes").into_iter().filter(|(scope, at)| {
+            let known = names.contains(scope);
+            if !known {
+                let message = format!("there is no scope `{}`", scope.escape_debug());
+                self.problems.add("unresolved_name", at, message, suggestion(scope, names));
+            }
+            ceilings.allow_reading(scope, at, &section.what, self.problems);
+            known && *scope != name
         });
-        bindings.collect()
+        granted.map(|(scope, _)| scope.to_owned()).collect()
     }
 
-    fn binding(&self, name: &str, entry: &'a Entry) -> Option<Binding> {
-        let what = format!("binding `{}`", name.escape_debug());
-        let section = Section::open(what, &entry.node, BINDING, self.problems)?;
-        section.required("executor", "add `executor = \"shell\"`");
-        section.choice("executor", &["shell"], &["http", "agent", "codex", "acp", "graph"]);
-        section.required("isolation", "add `isolation = \"none\"`; gates are then advisory");
-        self.isolation(&section);
-        let env = section.texts("env").into_iter().map(|(name, _)| name.to_owned()).collect();
-        Some(Binding {
-            name: name.to_owned(),
-            resumes: self.resumes(&section),
-            lease: section.duration("lease", "30s", "1s", "1h"),
-            stop_grace: section.duration("stop_grace", "10s", "0s", "10m"),
-            env,
-            command: self.command(&section)?,
-        })
-    }
-
-    /// What keeps an attempt from the daemon's own files. OURS-27
-    fn isolation(&self, section: &Section<'a>) {
-        match section.text("isolation") {
-            Some((given, at)) if given.starts_with("user:") => {
-                not_available(self.problems, at, "`isolation = \"user:…\"`", "use `none`");
-            }
-            Some(_) => {
-                section.choice("isolation", &["none"], &["landlock", "container"]);
-            }
-            None => {}
-        }
-    }
-
-    fn resumes(&self, section: &Section<'a>) -> bool {
-        let mut resumes = false;
-        for (capability, at) in section.texts("capabilities") {
-            match capability {
-                "resume" => resumes = true,
-                "inject" | "interrupt" => {
-                    let what = format!("the capability `{capability}`");
-                    not_available(self.problems, at, &what, RESERVED);
-                }
-                other => {
-                    let message = format!("there is no capability `{}`", other.escape_debug());
-                    let next = suggestion(other, &["resume"]);
-                    self.problems.add("unknown_value", at, message, next);
-                }
-            }
-        }
-        resumes
-    }
-
-    /// The program must be there: an attempt is a bad moment to learn that it is not. POLICY-31
-    fn command(&self, section: &Section<'a>) -> Option<Vec<String>> {
-        if section.get("command").is_none() {
-            section.missing("command", "add `command = [\"./review.sh\"]`");
-        }
-        let words = section.texts("command");
-        let node = section.get("command")?;
-        if is_empty(node) {
-            let message = format!("`command` of {} names no program", section.what);
-            self.problems.add("missing_word", &node.at, message, "add `[\"./review.sh\"]`");
-        }
-        let (program, at) = words.first()?;
-        let mut command: Vec<String> = words.iter().map(|(word, _)| (*word).to_owned()).collect();
-        if program.contains('/') {
-            let path = self.dir.join(program.trim_start_matches("./"));
-            self.check_program(program, &path, at);
-            command[0] = path.display().to_string();
-        }
-        Some(command)
-    }
-
-    fn check_program(&self, program: &str, path: &Path, at: &At) {
-        use std::os::unix::fs::PermissionsExt;
-        let shown = program.escape_debug();
-        let (message, next) = match std::fs::metadata(path) {
-            Ok(meta) if !meta.is_file() => (format!("`{shown}` is not a file"), "name a program"),
-            Ok(meta) if meta.permissions().mode() & 0o111 == 0 => {
-                (format!("`{shown}` is not executable"), "make it so with `chmod +x`")
-            }
-            Ok(_) => return,
-            Err(_) => (
-                format!("there is no program `{shown}`"),
-                "create it, or correct the path, which is relative to this file",
-            ),
+    /// Every kind has a binding here and every route a kind, wherever they were declared. BIND-02
+    fn resolve(
+        &self,
+        scope: &str,
+        bindings: &Slots<Binding>,
+        kinds: &Slots<kinds::Declared>,
+        routes: &Slots<route_table::Declared>,
+    ) {
+        let unresolved = |at: &At, what: &str, name: &str, declared: &str, known: &[&str]| {
+            let here = if declared == scope {
+                "here".to_owned()
+            } else {
+                format!("in scope `{}`, which inherits this", scope.escape_debug())
+            };
+            let message = format!("there is no {what} `{}` {here}", name.escape_debug());
+            self.problems.add("unresolved_name", at, message, suggestion(name, known));
         };
-        self.problems.add("missing_program", at, message, next);
+        for one in kinds.values().filter(|one| !bindings.knows(&one.kind.binding)) {
+            let known = bindings.names();
+            unresolved(&one.binding_at, "binding", &one.kind.binding, &one.scope, &known);
+        }
+        for one in routes.values() {
+            let (Some(kind), Some(at)) = (&one.route.kind, &one.kind_at) else { continue };
+            if !kinds.knows(kind) {
+                unresolved(at, "kind", kind, &one.route.declared_in, &kinds.names());
+            }
+        }
     }
+}
+
+/// The names above one, the nearest first.
+pub(super) fn above(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(name.rsplit_once('/'), |(above, _)| above.rsplit_once('/'))
+        .map(|(above, _)| above)
+}
+
+/// Whether a scope lies above another.
+fn above_each(name: &str, other: &str) -> bool {
+    other.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -123,6 +123,12 @@ impl<'a> Section<'a> {
         self.table.get(name).map(|entry| &entry.node)
     }
 
+    /// The first word that is set and is none of these.
+    pub(crate) fn other_than(&self, words: &[&str]) -> Option<(&'a str, &'a At)> {
+        let mut others = self.table.iter().filter(|(name, _)| !words.contains(&name.as_str()));
+        others.next().map(|(name, entry)| (name.as_str(), &entry.key))
+    }
+
     /// Says that a word is missing, with what to add.
     pub(crate) fn missing(&self, name: &str, next: impl Into<String>) {
         let message = format!("{} has no `{name}`", self.what);
@@ -268,9 +274,11 @@ const LISTED_MAX: usize = 12;
 
 /// What to write instead of an unknown word.
 pub(crate) fn suggestion(given: &str, known: &[&str]) -> String {
-    let near = known.iter().map(|word| (distance(given, word), word)).min();
+    // Of two that are as near, the one that begins the same is meant.
+    let other_start = |word: &str| word.chars().next() != given.chars().next();
+    let near = known.iter().map(|word| (distance(given, word), other_start(word), word)).min();
     match near {
-        Some((far, word)) if far <= 1 + word.len() / 4 => format!("did you mean `{word}`?"),
+        Some((far, _, word)) if far <= 1 + word.len() / 4 => format!("did you mean `{word}`?"),
         Some(_) if known.len() > LISTED_MAX => {
             format!("use one of `{}`, …", known[..LISTED_MAX].join("`, `"))
         }

@@ -11,6 +11,7 @@ pub(super) enum Shape {
     Bool,
     Text,
     Null,
+    List,
     Other(&'static str),
     Unknown,
 }
@@ -21,6 +22,7 @@ impl Shape {
         match place {
             Place::When => matches!(self, Self::Bool | Self::Unknown),
             Place::Key => matches!(self, Self::Text | Self::Null | Self::Unknown),
+            Place::Attach => matches!(self, Self::List | Self::Null | Self::Unknown),
         }
     }
 
@@ -30,6 +32,7 @@ impl Shape {
             Self::Bool => "true or false",
             Self::Text => "a text",
             Self::Null => "null",
+            Self::List => "a list",
             Self::Other(name) => name,
             Self::Unknown => "something",
         }
@@ -48,13 +51,13 @@ pub(super) fn shapes(node: &IdedExpr, depth: usize) -> Vec<Shape> {
         }
         Expr::Call(call) => vec![shape_of_call(&call.func_name)],
         Expr::Literal(literal) => vec![shape_of_literal(literal)],
-        Expr::List(_) => vec![Shape::Other("a list")],
+        Expr::List(_) => vec![Shape::List],
         Expr::Map(_) => vec![Shape::Other("a map")],
         Expr::Select(select) => vec![shape_of_field(select)],
         Expr::Ident(name) if name == "scope" => vec![Shape::Text],
         Expr::Comprehension(body) => match &body.accu_init.expr {
             Expr::Literal(literal @ LiteralValue::Boolean(_)) => vec![shape_of_literal(literal)],
-            Expr::List(_) => vec![Shape::Other("a list")],
+            Expr::List(_) => vec![Shape::List],
             Expr::Unspecified
             | Expr::Call(_)
             | Expr::Comprehension(_)

@@ -1,6 +1,7 @@
 //! A configuration file as a tree that knows where every word of it stands.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use toml::Spanned;
@@ -55,6 +56,59 @@ pub(crate) fn parse(text: &str, problems: &Problems) -> Option<Table> {
     one_line.then(|| table_of(table.get_ref()))
 }
 
+/// The words of [`kept`]. No configuration has either.
+const CONFIG: &str = "config";
+const FOLDER: &str = "folder";
+
+/// What a generation is kept as, and identified by.
+pub(crate) fn kept(table: &Table, folder: &Path) -> Json {
+    serde_json::json!({ CONFIG: canonical(table), FOLDER: folder.to_str() })
+}
+
+/// Reads what [`kept`] wrote, and the folder it is of; nothing of it stands anywhere. Earlier
+/// versions kept no folder.
+pub(crate) fn parse_kept(text: &str, problems: &Problems) -> (Option<Table>, Option<PathBuf>) {
+    let Ok(Json::Object(mut fields)) = serde_json::from_str::<Json>(text) else {
+        problems.add("syntax", &At::START, "this is no kept configuration", "load another");
+        return (None, None);
+    };
+    let folder = fields.get(FOLDER).and_then(Json::as_str).map(PathBuf::from);
+    match fields.remove(CONFIG) {
+        Some(Json::Object(words)) => (Some(table_of_json(words)), folder),
+        Some(_) | None => (Some(table_of_json(fields)), None),
+    }
+}
+
+/// What [`kept`] wrote, as TOML; `None` for anything else.
+pub(crate) fn shown(body: &str) -> Option<String> {
+    let Json::Object(fields) = serde_json::from_str::<Json>(body).ok()? else { return None };
+    let words = toml::to_string_pretty(fields.get(CONFIG)?).ok()?;
+    Some(match fields.get(FOLDER).and_then(Json::as_str) {
+        Some(folder) => format!("# Paths are relative to {}\n\n{words}", folder.escape_debug()),
+        None => words,
+    })
+}
+
+fn table_of_json(fields: serde_json::Map<String, Json>) -> Table {
+    let entry = |json| Entry { key: At::START, node: node_of_json(json) };
+    fields.into_iter().map(|(name, json)| (name, entry(json))).collect()
+}
+
+fn node_of_json(json: Json) -> Node {
+    let value = match json {
+        Json::Null => Value::Integer(None),
+        Json::Bool(truth) => Value::Bool(truth),
+        Json::Number(number) => match number.as_i64() {
+            Some(number) => Value::Integer(Some(number)),
+            None => Value::Float(number.to_string()),
+        },
+        Json::String(text) => Value::Text(text),
+        Json::Array(items) => Value::List(items.into_iter().map(node_of_json).collect()),
+        Json::Object(fields) => Value::Table(table_of_json(fields)),
+    };
+    Node { at: At::START, value }
+}
+
 fn start(error: &Error) -> usize {
     error.span().map_or(0, |span| span.start)
 }
@@ -96,9 +150,9 @@ fn overlay_words() -> String {
     format!("unset it, or use one of {}", names.collect::<Vec<_>>().join(", "))
 }
 
-/// The tree as JSON with its words in order: what a generation is identified by. It holds no
-/// secrets, because a file that is accepted holds none.
-pub(crate) fn canonical(table: &Table) -> Json {
+/// The tree as JSON with its words in order. It holds no secrets, because a file that is accepted
+/// holds none.
+fn canonical(table: &Table) -> Json {
     Json::Object(table.iter().map(|(key, entry)| (key.clone(), json(&entry.node))).collect())
 }
 

@@ -8,10 +8,15 @@ use type_safe_id::TypeSafeId;
 
 use super::router::{Line, NAME};
 use crate::command::{Command, Deferral, Outcome, Refusal};
-use crate::domain::{Event, Key, Proposal, ProposedWork, Seq, WorkId, WorkUid, derived_uuid};
-use crate::extension::route::{Decision, RouteHandler, WorkView};
+use crate::config::Scope;
+use crate::domain::{
+    Decision, Event, Key, Proposal, ProposedWork, Seq, WorkId, WorkUid, derived_uuid,
+};
+use crate::extension::route::{self, RouteAction, RouteHandler, WorkView};
 use crate::host::Context;
 use crate::ingress;
+use crate::law::routing::resolve;
+use crate::store::rejections::Derived;
 use crate::store::{StoreError, Tx, events, keys, marks, names, payloads, works};
 
 /// A moving target is evaluated so often before it goes back to its line.
@@ -39,6 +44,8 @@ struct Snapshot {
     /// The Work it resolves to is one of its own scope, so that the order of that Work binds it.
     /// OWN-03 OWN-05
     bound: bool,
+    /// What becomes of core's own where no wait wants it; no handler is asked.
+    own: Option<Decision>,
 }
 
 /// Why there is no proposal, for people.
@@ -63,12 +70,13 @@ pub(crate) async fn route(context: &Arc<Context>, seq: Seq) -> Routed {
             Ok(None) => return Routed::Done,
             Err(undecided) => return undecided.into(),
         };
+        let bound = proposal.resolved.is_some();
         match context.commit(NAME, Command::CommitRoute { proposal }).await {
             Ok(Outcome::Accepted(_) | Outcome::Duplicate(_)) => return Routed::Done,
             Ok(Outcome::Conflict) => {}
             Ok(Outcome::Deferred(Deferral::OutOfTurn)) => return Routed::OutOfTurn,
             Ok(Outcome::Deferred(other)) => return Routed::Failed(other.to_string()),
-            Ok(Outcome::Refused(refusal)) => return refused(refusal),
+            Ok(Outcome::Refused(refusal)) => return refused(refusal, bound),
             Err(error) => return Routed::Failed(error.to_string()),
         }
     }
@@ -76,12 +84,12 @@ pub(crate) async fn route(context: &Arc<Context>, seq: Seq) -> Routed {
     Routed::OutOfTurn
 }
 
-fn refused(refusal: Refusal) -> Routed {
+fn refused(refusal: Refusal, bound: bool) -> Routed {
     if refusal == Refusal::WrongScope {
         let why = "its key was taken by a work of another scope meanwhile";
         return Routed::Stranded(why.to_owned());
     }
-    Routed::Failed(refusal.to_string())
+    Undecided { why: refusal.to_string(), bound }.into()
 }
 
 /// Evaluates an event; `None` if it has its mark already.
@@ -107,54 +115,100 @@ pub(super) async fn propose(
 }
 
 fn evaluate(context: &Context, snapshot: Snapshot) -> Result<Proposal, String> {
-    let Snapshot { event, payload, resolved, bound: _ } = snapshot;
-    let view = ingress::accepted_view(&context.config, &event, payload.as_deref());
+    let Snapshot { event, payload, resolved, own, bound: _ } = snapshot;
+    let current = context.current();
+    let (seq, generation) = (event.seq, current.generation);
+    let seen = resolved.as_ref().map(|(id, revision, _)| (*id, *revision));
+    if let Some(decision) = own {
+        let (route, reopen) = (None, None);
+        return Ok(Proposal { event: seq, resolved: seen, generation, route, decision, reopen });
+    }
+    let view = ingress::accepted_view(&current.config, &event, payload.as_deref());
     let work = resolved.as_ref().map(|(_, _, view)| view);
-    let decision =
-        context.config.routes.evaluate(&view, work).map_err(|error| error.to_string())?;
-    let create = created(&event, &decision);
+    let scope = current.config.scope(&event.scope);
+    let scope =
+        scope.ok_or_else(|| format!("its scope `{}` is not in the configuration", event.scope))?;
+    let decision = scope.handler.evaluate(&view, work).map_err(|error| error.to_string())?;
+    let reopen = decision.reopen.then(|| successor(&event));
     Ok(Proposal {
-        event: event.seq,
-        resolved: resolved.map(|(id, revision, _)| (id, revision)),
-        generation: context.generation,
-        route: decision.route,
-        create,
+        event: seq,
+        resolved: seen,
+        generation,
+        route: decision.route.clone(),
+        decision: decided(scope, &event, &decision),
+        reopen,
     })
 }
 
-/// The Work to create should nothing own the event's key; its id follows from the event. ROUTE-16
-fn created(event: &Event, decision: &Decision) -> Option<ProposedWork> {
-    let (Some(_), Some(kind), Some(_)) = (&decision.route, &decision.kind, &event.key) else {
-        return None;
+/// The law's words for a handler's answer.
+fn decided(scope: &Scope, event: &Event, answer: &route::Decision) -> Decision {
+    let attach = || {
+        let source = &event.id.source;
+        let key = |id: &String| Key { source: source.clone(), external_id: id.clone() };
+        answer.attach.iter().map(key).collect()
     };
+    match answer.action {
+        RouteAction::Decline => Decision::Decline,
+        RouteAction::Drop => Decision::Drop,
+        RouteAction::Close => Decision::Close,
+        RouteAction::Update => Decision::Update { attach: attach() },
+        RouteAction::Work => {
+            Decision::Work { attach: attach(), create: created(scope, event, answer) }
+        }
+    }
+}
+
+fn successor(event: &Event) -> WorkUid {
+    WorkUid::from_uuid(derived_uuid(event.accepted_at, event.uid.uuid(), "successor", 0))
+}
+
+/// The Work to create should the event resolve to none; its id follows from the event. ROUTE-16
+fn created(scope: &Scope, event: &Event, answer: &route::Decision) -> Option<ProposedWork> {
+    let kind = answer.kind.clone()?;
+    // Fixed with the work, as the kind says it now. JOB-14
+    let standing = scope.kinds.get(&kind).is_some_and(|kind| kind.standing);
     let uuid = derived_uuid(event.accepted_at, event.uid.uuid(), "work", 0);
-    Some(ProposedWork { uid: WorkUid::from_uuid(uuid), kind: kind.clone() })
+    Some(ProposedWork { uid: WorkUid::from_uuid(uuid), kind, standing })
 }
 
 fn snapshot(tx: &mut dyn Tx, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
     if marks::get(tx, seq)?.is_some() {
         return Ok(None);
     }
-    let event = events::get(tx, seq)?
-        .ok_or_else(|| StoreError::corrupt(format!("event {seq} is unrouted and missing")))?;
+    let mut event = whole(tx, seq)?;
+    let original = events::original(tx, seq)?;
+    if original != seq {
+        // A replay is news of who sent the original, and routed as such; its identity is its own.
+        // OURS-08
+        let Event { id, subject, occurred_at, .. } = whole(tx, original)?;
+        event.id.source = id.source;
+        (event.subject, event.occurred_at) = (subject, occurred_at);
+    }
+    let place = events::referred(tx, seq)?;
     let payload = payloads::get(tx, seq)?;
-    let (resolved, bound) = match resolve(tx, &event)? {
+    let (resolved, bound) = match resolve(tx, &place)? {
         Some(id) => {
             let scope = works::referred(tx, id)?.scope;
-            (Some(work_view(tx, id)?), names::text(tx, scope)? == event.scope)
+            (Some(work_view(tx, id)?), scope == place.scope)
         }
         None => (None, false),
     };
-    Ok(Some(Snapshot { event, payload, resolved, bound }))
+    Ok(Some(Snapshot { event, payload, resolved, bound, own: own(place.derived) }))
 }
 
-/// The Work an event names, or the owner of its key. OWN-01
-fn resolve(tx: &mut dyn Tx, event: &Event) -> Result<Option<WorkId>, StoreError> {
-    match (&event.target, &event.key) {
-        (Some(target), _) => Ok(Some(*target)),
-        (None, Some(key)) => Ok(keys::find(tx, key)?.and_then(|held| held.owner)),
-        (None, None) => Ok(None),
+/// Core's own have no route. A wait may want any of them; else an alias is input of the work it
+/// names, and of the others nothing is. Reading B8.
+fn own(derived: Option<Derived>) -> Option<Decision> {
+    match derived {
+        Some(Derived::Alias) => Some(Decision::Update { attach: Vec::new() }),
+        Some(Derived::Timeout | Derived::TurnEnded) => Some(Decision::Decline),
+        Some(Derived::Continuation | Derived::Successor | Derived::Replay) | None => None,
     }
+}
+
+fn whole(tx: &mut dyn Tx, seq: Seq) -> Result<Event, StoreError> {
+    events::get(tx, seq)?
+        .ok_or_else(|| StoreError::corrupt(format!("event {seq} is unrouted and missing")))
 }
 
 fn work_view(tx: &mut dyn Tx, id: WorkId) -> Result<(WorkId, i64, WorkView), StoreError> {
@@ -171,8 +225,7 @@ fn work_view(tx: &mut dyn Tx, id: WorkId) -> Result<(WorkId, i64, WorkView), Sto
 
 /// The line an unrouted event stands in.
 pub(super) fn line(tx: &mut dyn Tx, seq: Seq) -> Result<Line, StoreError> {
-    let event = events::get(tx, seq)?
-        .ok_or_else(|| StoreError::corrupt(format!("event {seq} is unrouted and missing")))?;
+    let event = whole(tx, seq)?;
     let key: Option<Key> = event.key;
     Ok(match (event.target, key) {
         (Some(target), _) => Line::Target(target),

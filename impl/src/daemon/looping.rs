@@ -11,8 +11,6 @@ use crate::writer::WriteError;
 /// When a loop wants to look again, if not earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// At once: there is more than one look takes.
-    Now,
     /// When something commits.
     Commit,
     /// When something commits, and at this instant in any case.
@@ -23,11 +21,6 @@ impl Next {
     /// The instant, if it is yet to come: what is due and was not done waits for a commit.
     pub(super) fn after(now: Millis, due: Option<Millis>) -> Self {
         due.filter(|due| *due > now).map_or(Self::Commit, Self::At)
-    }
-
-    /// At once if a bounded read was full.
-    pub(super) const fn if_full(read: usize, limit: u32) -> Self {
-        if read >= limit as usize { Self::Now } else { Self::Commit }
     }
 }
 
@@ -63,8 +56,6 @@ where
             Next::Commit
         };
         let due = match next {
-            Next::Now if context.stopping() => return,
-            Next::Now => continue,
             Next::Commit => None,
             Next::At(due) => Some(due),
         };

@@ -6,13 +6,17 @@
 //! |---|---|
 //! | `router` | evaluates unrouted events in order and commits the result |
 //! | `waker` | wakes what matches although no route can do it |
+//! | `translator` | makes aliases of what active subscriptions select |
 //! | `timers` | fires due timers |
+//! | `idle` | closes Work that was idle for as long as its kind allows |
 //! | `scheduler` | claims ready Work while there is room, and launches it |
 //! | `recovery` | takes over attempts whose lease has ended |
 //! | `vacate` | sees out processes that have lost their authority |
 //! | `storage` | finds out when a failed store works again |
 
+mod each;
 pub(crate) mod evaluation;
+mod idle;
 mod lease;
 mod looping;
 mod recovery;
@@ -24,6 +28,7 @@ mod supervise;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timers;
+mod translator;
 mod vacate;
 mod waker;
 
@@ -40,7 +45,9 @@ pub fn run_loops(tasks: &mut JoinSet<()>, context: &Arc<Context>) {
     supervise(tasks, context, storage::NAME, storage::run);
     supervise(tasks, context, router::NAME, router::run);
     supervise(tasks, context, waker::NAME, waker::run);
+    supervise(tasks, context, translator::NAME, translator::run);
     supervise(tasks, context, timers::NAME, timers::run);
+    supervise(tasks, context, idle::NAME, idle::run);
     supervise(tasks, context, recovery::NAME, recovery::run);
     supervise(tasks, context, vacate::NAME, vacate::run);
     supervise(tasks, context, scheduler::NAME, scheduler::run);

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::each::{Quarantine, apply_each};
 use super::lease::Lease;
 use super::looping::{LookError, Next, look};
 use super::segments::{self, Held};
 use crate::command::{Command, Outcome, Receipt};
-use crate::domain::{Actor, Authority, Millis, Segment, Token, WorkUid};
-use crate::host::Context;
-use crate::host::Role;
+use crate::domain::{Authority, Millis, Segment, Token, WorkId, WorkUid};
+use crate::host::{Context, Pinned, Role};
+use crate::store::engine::Listed;
 use crate::store::reads::{self, Running};
 use crate::store::{StoreError, attempts, works};
 
@@ -18,51 +19,96 @@ pub(super) const NAME: &str = "recovery";
 const LIMIT: u32 = 256;
 
 pub(super) async fn run(context: Arc<Context>) {
-    look(&context, NAME, || pass(&context)).await;
+    let failing = Quarantine::default();
+    look(&context, NAME, || pass(&context, &failing)).await;
 }
 
-async fn pass(context: &Arc<Context>) -> Result<Next, LookError> {
+/// Every attempt whose lease has ended, page by page: one that has to be left as it is keeps no
+/// other waiting.
+async fn pass(context: &Arc<Context>, failing: &Quarantine<WorkId>) -> Result<Next, LookError> {
     let now = context.now();
-    let (expired, next) = context
-        .read(move |tx| Ok((reads::expired(tx, now, LIMIT)?, reads::next_expiry(tx)?)))
-        .await?;
+    let mut after = (Millis(i64::MIN), WorkId(0));
+    loop {
+        let expired = context.read(move |tx| reads::expired(tx, now, after, LIMIT)).await?;
+        let last = expired.last().map(|last| (Millis(last.at), WorkId(last.id)));
+        let full = expired.len() >= LIMIT as usize;
+        take_over(context, expired, failing).await?;
+        match last {
+            Some(last) if full => after = last,
+            Some(_) | None => break,
+        }
+    }
+    let next = context.read(move |tx| reads::next_expiry(tx, now)).await?;
+    Ok(Next::after(now, next))
+}
+
+async fn take_over(
+    context: &Arc<Context>,
+    expired: Vec<Listed<Running>>,
+    failing: &Quarantine<WorkId>,
+) -> Result<(), LookError> {
     let mut claims = Vec::with_capacity(expired.len());
-    for running in expired.into_iter().filter(|running| runnable(context, running)) {
-        claims.push((running, Token::random()?));
+    for Listed { id, row, .. } in expired {
+        if failing.has(&WorkId(id)) {
+            continue;
+        }
+        match row {
+            Ok(running) => {
+                if let Some(pinned) = runnable(context, &running).await {
+                    claims.push((running, pinned, Token::random()?));
+                }
+            }
+            Err(error) => damaged(context, failing, WorkId(id), &error),
+        }
     }
     if claims.is_empty() {
-        return Ok(Next::after(now, next));
+        return Ok(());
     }
     let sent = context.now();
-    let commands = claims.iter().map(|(running, token)| claim(context, running, token)).collect();
-    let outcomes = context.writer.apply_all(commands).await?;
-    for ((running, token), outcome) in claims.into_iter().zip(outcomes) {
-        take(context, &running, token, sent, &outcome).await?;
+    let commands =
+        claims.iter().map(|(running, pinned, token)| claim(running, pinned, token)).collect();
+    let answers = apply_each(context, NAME, commands).await?;
+    for ((running, pinned, token), answer) in claims.into_iter().zip(answers) {
+        let taken = match answer {
+            Ok(outcome) => take(context, &running, pinned, token, sent, &outcome).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = taken {
+            damaged(context, failing, running.work, &error);
+        }
     }
-    Ok(Next::Commit)
+    Ok(())
+}
+
+/// What cannot be read or taken over is left, shown, and tried again.
+fn damaged(context: &Context, failing: &Quarantine<WorkId>, work: WorkId, error: &StoreError) {
+    tracing::error!(row = %work, %error, "an expired attempt cannot be taken over");
+    context.troubles.work(work, error.to_string());
+    failing.put(work);
 }
 
 /// An attempt whose binding is missing here is left as it is: nothing of it fails. It goes on when
 /// the binding is back.
-fn runnable(context: &Context, running: &Running) -> bool {
-    if context.executors.contains_key(&running.binding) {
-        return true;
+async fn runnable(context: &Arc<Context>, running: &Running) -> Option<Pinned> {
+    match context.pinned(running.work, running.attempt).await {
+        Ok(pinned) => Some(pinned),
+        Err(why) => {
+            context.troubles.work(running.work, why);
+            None
+        }
     }
-    let why = format!("its binding `{}` is not in the configuration: restore it", running.binding);
-    context.troubles.work(running.work, why);
-    false
 }
 
-fn claim(context: &Context, running: &Running, token: &Token) -> (Actor, Command) {
-    let lease = context.config.scope.binding.lease;
-    let command = Command::ClaimRecovery { work: running.work, token: token.hash(), lease };
-    (Actor::Loop(NAME), command)
+fn claim(running: &Running, pinned: &Pinned, token: &Token) -> Command {
+    let lease = pinned.binding.lease;
+    Command::ClaimRecovery { work: running.work, token: token.hash(), lease }
 }
 
 /// Drives what was taken over. Losing the race to another recoverer starts nothing. LEASE-08
 async fn take(
     context: &Arc<Context>,
     running: &Running,
+    pinned: Pinned,
     token: Token,
     sent: Millis,
     outcome: &Outcome,
@@ -72,20 +118,13 @@ async fn take(
         tracing::debug!(%work, ?outcome, "not taken over");
         return Ok(());
     };
-    let Some(executor) = context.executors.get(&running.binding) else { return Ok(()) };
     let Some(drive) = context.driven.take(work, Segment { attempt, epoch }, Role::Runs) else {
         return Ok(());
     };
     let by = Authority { work, attempt, epoch, token: token.hash() };
-    let (uid, metadata) = pinned(context, &by).await?;
-    let length = context.config.scope.binding.lease;
-    let held = Held {
-        context: Arc::clone(context),
-        lease: Lease::new(Arc::clone(context), NAME, by, length, sent),
-        executor: Arc::clone(executor),
-        token,
-        uid,
-    };
+    let (uid, metadata) = saved(context, &by).await?;
+    let lease = Lease::new(Arc::clone(context), NAME, by, pinned.binding.lease, sent);
+    let held = Held { context: Arc::clone(context), lease, pinned, token, uid };
     tracing::info!(work = %uid, %attempt, claim = %epoch, relaunch, "attempt taken over");
     tokio::spawn(async move {
         if relaunch {
@@ -99,10 +138,7 @@ async fn take(
 }
 
 /// The Work's id, and what the executor saved with the segment, byte for byte. ADOPT-04
-async fn pinned(
-    context: &Context,
-    by: &Authority,
-) -> Result<(WorkUid, Option<String>), StoreError> {
+async fn saved(context: &Context, by: &Authority) -> Result<(WorkUid, Option<String>), StoreError> {
     let (work, n) = (by.work, by.attempt);
     context
         .read(move |tx| {

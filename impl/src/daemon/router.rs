@@ -16,7 +16,7 @@ use super::evaluation::{self, Routed};
 use crate::domain::{Key, Seq, WorkId};
 use crate::host::Bell;
 use crate::host::Context;
-use crate::store::{StoreError, reads};
+use crate::store::{StoreError, marks, reads};
 
 pub(super) const NAME: &str = "router";
 
@@ -25,6 +25,9 @@ const AT_ONCE: usize = 32;
 
 /// Events read in one look.
 const LIMIT: u32 = 1024;
+
+/// Paused lines whose first event is looked at in one look.
+const PAUSED: usize = 256;
 
 /// Pause before an event is tried again whose route could not be evaluated; it doubles up to the
 /// longest.
@@ -73,6 +76,9 @@ pub(super) async fn run(context: Arc<Context>) {
                 tracing::warn!(r#loop = NAME, %error, "unrouted events cannot be read");
             }
             lines.wake_due(Instant::now());
+            if let Err(error) = lines.wake_marked(&context).await {
+                tracing::warn!(r#loop = NAME, %error, "paused events cannot be read");
+            }
             while tasks.len() < AT_ONCE {
                 let Some((line, seq)) = lines.take() else { break };
                 let context = Arc::clone(&context);
@@ -118,12 +124,17 @@ async fn read_on(context: &Context, lines: &mut Lines) -> Result<(), StoreError>
         let page = context
             .read(move |tx| {
                 let page = reads::unrouted(tx, after, LIMIT)?;
-                page.into_iter().map(|seq| Ok((seq, evaluation::line(tx, seq)?))).collect()
+                Ok(page.into_iter().map(|seq| (seq, evaluation::line(tx, seq))).collect())
             })
             .await;
-        let page: Vec<(Seq, Line)> = page?;
+        let page: Vec<(Seq, Result<Line, StoreError>)> = page?;
         let full = page.len() >= LIMIT as usize;
         for (seq, line) in page {
+            // What cannot be read stands in nobody's way here: the law keeps the order.
+            let line = line.unwrap_or_else(|error| {
+                context.troubles.event(seq, error.to_string());
+                Line::Alone(seq)
+            });
             lines.add(line, seq);
         }
         if !full {
@@ -154,6 +165,30 @@ impl Lines {
     fn wake_due(&mut self, now: Instant) {
         let due = self.later.extract_if(|_, at| *at <= now);
         self.ready.extend(due.map(|(line, _)| line));
+    }
+
+    /// Goes on with lines whose first event somebody else has marked: an operator dropped it, or it
+    /// woke a wait. OURS-07
+    async fn wake_marked(&mut self, context: &Context) -> Result<(), StoreError> {
+        let first = |line: &Line| Some((line.clone(), *self.waiting.get(line)?.front()?));
+        let paused: Vec<_> = self.later.keys().filter_map(first).take(PAUSED).collect();
+        if paused.is_empty() {
+            return Ok(());
+        }
+        let marked = context.read(move |tx| {
+            let mut marked = Vec::new();
+            for (line, seq) in paused {
+                if marks::get(tx, seq)?.is_some() {
+                    marked.push(line);
+                }
+            }
+            Ok(marked)
+        });
+        for line in marked.await? {
+            self.later.remove(&line);
+            self.ready.push_back(line);
+        }
+        Ok(())
     }
 
     /// Goes on with a line whose evaluation has ended.
@@ -205,5 +240,30 @@ impl Lines {
                 self.ready.push_back(line);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// E13
+    #[test]
+    fn what_always_fails_is_tried_again_at_growing_and_bounded_pauses() {
+        let mut lines = Lines::default();
+        let line = Line::Alone(Seq(7));
+        lines.add(line.clone(), Seq(7));
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            assert_eq!(lines.take(), Some((line.clone(), Seq(7))));
+            let now = Instant::now();
+            lines.pause(line.clone(), AGAIN, AGAIN_MAX);
+            let due = lines.later[&line];
+            pauses.push((due - now).as_secs());
+            lines.wake_due(now);
+            assert_eq!(lines.take(), None, "it is not due yet");
+            lines.wake_due(due);
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
     }
 }

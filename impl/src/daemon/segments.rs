@@ -5,18 +5,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::lease::{Lease, Lost};
 use crate::command::{Command, Outcome, Receipt, Refusal};
-use crate::domain::{StartReason, Token, Verdict, WorkUid};
+use crate::domain::{Ending, StartReason, Token, Verdict, WorkUid};
 use crate::extension::executor::{
-    Credentials, Executor, Exit, LaunchError, Metadata, NotAdoptable, RunRequest,
+    Credentials, Exit, LaunchError, Metadata, NotAdoptable, RunRequest, Stopped,
 };
-use crate::host::Context;
+use crate::host::{Context, Pinned};
+use crate::store::attempts;
 
 /// Pause before what should have worked is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// The reason of an attempt that used up its active time. WAKE-27
+const TIMEOUT: &str = "timeout";
+
+/// An executor that knows how a stopped segment ended says so within this time.
+const RECORDED_MAX: Duration = Duration::from_secs(3);
 
 /// A takeover that takes longer is given up; the next one begins when the lease has ended.
 const RECOVER_MAX: Duration = Duration::from_secs(60);
@@ -26,7 +33,8 @@ const RECOVER_MAX: Duration = Duration::from_secs(60);
 pub(super) struct Held {
     pub(super) context: Arc<Context>,
     pub(super) lease: Lease,
-    pub(super) executor: Arc<dyn Executor>,
+    /// What its attempt is pinned to.
+    pub(super) pinned: Pinned,
     pub(super) token: Token,
     /// The Work, as people know it.
     pub(super) uid: WorkUid,
@@ -92,8 +100,8 @@ async fn prepare(held: &Held) -> Result<RunRequest, String> {
 
 async fn start(held: &Held, request: &RunRequest) -> Result<Metadata, LaunchError> {
     match request.reason {
-        StartReason::Start | StartReason::Next => held.executor.run(request).await,
-        StartReason::Resume => held.executor.resume(request).await,
+        StartReason::Start | StartReason::Next => held.pinned.executor.run(request).await,
+        StartReason::Resume => held.pinned.executor.resume(request).await,
     }
 }
 
@@ -102,7 +110,7 @@ async fn pin(held: &Held, metadata: &Metadata) -> Result<(), Lost> {
     let command = Command::Pin { by: held.lease.by(), metadata: metadata.0.clone() };
     let pinned = held.lease.commit(command).await.and_then(|outcome| allowed(&outcome));
     if pinned.is_err() {
-        held.executor.release(metadata);
+        held.pinned.executor.release(metadata);
     }
     pinned
 }
@@ -113,8 +121,7 @@ async fn take_over(held: &Held, metadata: Option<Metadata>) -> Result<Outcome, L
         return refuse_adoption(held, "nothing of it was pinned, so nothing can be found").await;
     };
     let credentials = Credentials { epoch: by.epoch, token: held.token.clone() };
-    let recovered =
-        tokio::time::timeout(RECOVER_MAX, held.executor.recover(&metadata, &credentials));
+    let recovered = timeout(RECOVER_MAX, held.pinned.executor.recover(&metadata, &credentials));
     match held.lease.hold(recovered).await? {
         Ok(Ok(())) => {}
         Ok(Err(NotAdoptable { reason })) => return refuse_adoption(held, &reason).await,
@@ -138,10 +145,26 @@ async fn refuse_adoption(held: &Held, reason: &str) -> Result<Outcome, Lost> {
     held.lease.commit(Command::SettleRecovery { by, verdict, reason }).await
 }
 
-/// Lets a pinned segment proceed and commits what came of it.
+/// Lets a pinned segment proceed and commits what came of it, unless its active time ends first.
+/// WAKE-27
 async fn see_through(held: &Held, metadata: &Metadata) -> Result<Outcome, Lost> {
-    match held.lease.hold(watch(held, metadata)).await? {
-        Exit::Completed { status, .. } => complete(held, status).await,
+    let ended = held.lease.hold(async {
+        tokio::select! {
+            biased;
+            exit = watch(held, metadata) => Some(exit),
+            () = spent(held) => None,
+        }
+    });
+    let exit = match ended.await? {
+        Some(exit) => exit,
+        None => held.lease.hold(overrun(held, metadata)).await?,
+    };
+    match exit {
+        Exit::Completed { status, .. } => complete(held, Ending::Completed, status).await,
+        Exit::HandedOff { status, .. } => {
+            let close_after = held.pinned.close_after;
+            complete(held, Ending::Handoff { close_after }, status).await
+        }
         Exit::Failed { reason, .. } => fail(held, reason).await,
         Exit::Lost { reason } => {
             held.lease.hold(stop(held, metadata, &reason)).await?;
@@ -150,40 +173,88 @@ async fn see_through(held: &Held, metadata: &Metadata) -> Result<Outcome, Lost> 
     }
 }
 
+/// What came of a segment that used up its active time: it is stopped, and yet a result that it has
+/// is not thrown away. It may have ended in time, while no daemon looked. WAKE-27 ADOPT-18
+async fn overrun(held: &Held, metadata: &Metadata) -> Exit {
+    let stopped = stop(held, metadata, "its active time is used up").await;
+    let recorded = timeout(RECORDED_MAX, held.pinned.executor.observe(metadata)).await.ok();
+    match recorded {
+        Some(exit @ (Exit::Completed { .. } | Exit::HandedOff { .. })) => exit,
+        // Nothing of it ran any more, so this is not how it took the signal.
+        Some(exit @ Exit::Failed { .. }) if !stopped.signalled => exit,
+        Some(Exit::Failed { .. } | Exit::Lost { .. }) | None => {
+            Exit::Failed { reason: TIMEOUT.to_owned(), status: None, continuation: None }
+        }
+    }
+}
+
+/// Resolves at the instant from which the attempt has no active time left; never, if it may use as
+/// much as it takes. Trusted time decides, so that a recovery continues it. WAKE-27 WAKE-28
+async fn spent(held: &Held) {
+    let by = held.lease.by();
+    let ends_at = loop {
+        let read = held.context.read(move |tx| attempts::referred(tx, by.work, by.attempt)).await;
+        match read {
+            Ok(attempt) => break attempt.active_left.map(|left| attempt.segment_at + left),
+            Err(error) => {
+                tracing::warn!(work = %held.uid, %error, "cannot read how long a segment may run");
+                sleep(AGAIN).await;
+            }
+        }
+    };
+    let Some(ends_at) = ends_at else { return std::future::pending().await };
+    loop {
+        let left = ends_at.0.saturating_sub(held.context.now().0);
+        if left <= 0 {
+            return;
+        }
+        // Short steps: trusted time may be set ahead while this sleeps.
+        let left = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
+        sleep(left.min(AGAIN)).await;
+    }
+}
+
 /// Resolves when the segment has ended. What could not be told to proceed is told again, unless it
 /// has ended meanwhile.
 async fn watch(held: &Held, metadata: &Metadata) -> Exit {
-    while let Err(error) = held.executor.proceed(metadata).await {
+    while let Err(error) = held.pinned.executor.proceed(metadata).await {
         tracing::warn!(work = %held.uid, %error, "a segment does not proceed yet");
         tokio::select! {
-            exit = held.executor.observe(metadata) => return exit,
+            exit = held.pinned.executor.observe(metadata) => return exit,
             () = sleep(AGAIN) => {}
         }
     }
-    held.executor.observe(metadata).await
+    held.pinned.executor.observe(metadata).await
 }
 
 /// A segment whose holder is gone may still have processes, and the attempt does not end over them:
 /// nothing would keep the next one from starting. ADOPT-22
-async fn stop(held: &Held, metadata: &Metadata, reason: &str) {
-    let grace = held.context.config.scope.binding.stop_grace.std();
+async fn stop(held: &Held, metadata: &Metadata, reason: &str) -> Stopped {
+    let grace = held.pinned.binding.stop_grace.std();
     let work = held.lease.by().work;
     let uid = held.uid;
-    tracing::warn!(work = %uid, reason, "the holder of a process is gone; what it left is stopped");
-    while let Err(error) = held.executor.stop(metadata, grace).await {
-        held.context.troubles.work(work, format!("its process cannot be stopped: {error}"));
-        tracing::warn!(work = %uid, %error, "cannot stop what is left of a segment");
-        sleep(AGAIN).await;
+    tracing::warn!(work = %uid, reason, "what is left of a segment is stopped");
+    loop {
+        match held.pinned.executor.stop(metadata, grace).await {
+            Ok(stopped) => {
+                held.context.troubles.clear_work(work);
+                return stopped;
+            }
+            Err(error) => {
+                held.context.troubles.work(work, format!("its process cannot be stopped: {error}"));
+                tracing::warn!(work = %uid, %error, "cannot stop what is left of a segment");
+                sleep(AGAIN).await;
+            }
+        }
     }
-    held.context.troubles.clear_work(work);
 }
 
 /// Completes, or waits until what was accepted meanwhile is routed. DONE-02
-async fn complete(held: &Held, status: Option<String>) -> Result<Outcome, Lost> {
+async fn complete(held: &Held, ending: Ending, status: Option<String>) -> Result<Outcome, Lost> {
     let mut bell = held.context.bell();
     loop {
         bell.hears();
-        let command = Command::Complete { by: held.lease.by(), status: status.clone() };
+        let command = Command::Complete { by: held.lease.by(), ending, status: status.clone() };
         match held.lease.commit(command).await? {
             Outcome::Conflict => {
                 held.lease.hold(bell.rings(None)).await?;

@@ -10,8 +10,7 @@ use super::looping::{LookError, Next, look};
 use crate::command::Command;
 use crate::domain::{AttemptStatus, WorkId, WorkStatus, WorkUid};
 use crate::extension::executor::{Executor, Exit, Metadata};
-use crate::host::Context;
-use crate::host::Role;
+use crate::host::{Context, Pinned, Role};
 use crate::store::attempts::{self, Attempt};
 use crate::store::reads::{self, Excluded};
 use crate::store::{StoreError, works};
@@ -84,15 +83,15 @@ async fn exited(context: &Arc<Context>, excluded: Excluded) -> Result<(), String
         Ok(Left { uid, attempt: attempts::referred(tx, work, segment.attempt)? })
     });
     let Left { uid, attempt } = left.await.map_err(|error| error.to_string())?;
-    let binding = &attempt.pin.binding;
-    let executor = context.executors.get(binding).ok_or_else(|| {
-        format!("its binding `{binding}` is not in the configuration: restore it")
-    })?;
+    let Pinned { binding, executor, .. } = context.pinned(work, segment.attempt).await?;
+    let grace = binding.stop_grace.std();
     let Some(metadata) = attempt.metadata.clone().map(Metadata) else {
         return never_pinned(&attempt);
     };
-    if !may_leave_by_itself(&attempt) || !leaves(context, executor, &metadata, work, uid).await {
-        stop(context, executor, &metadata).await?;
+    if !may_leave_by_itself(&attempt)
+        || !leaves(context, &executor, &metadata, grace, work, uid).await
+    {
+        stop(&executor, &metadata, grace).await?;
     }
     tracing::info!(work = %uid, attempt = %segment.attempt, "its process has exited");
     Ok(())
@@ -124,13 +123,13 @@ async fn leaves(
     context: &Context,
     executor: &Arc<dyn Executor>,
     metadata: &Metadata,
+    grace: Duration,
     work: WorkId,
     uid: WorkUid,
 ) -> bool {
-    let grace = context.config.scope.binding.stop_grace.std();
     tokio::select! {
         exit = executor.observe(metadata) => match exit {
-            Exit::Completed { .. } | Exit::Failed { .. } => true,
+            Exit::Completed { .. } | Exit::HandedOff { .. } | Exit::Failed { .. } => true,
             // Its holder is gone: that alone does not show that its processes are.
             Exit::Lost { .. } => false,
         },
@@ -161,11 +160,10 @@ fn status(tx: &mut dyn crate::store::Tx, work: WorkId) -> Result<Option<WorkStat
 }
 
 async fn stop(
-    context: &Context,
     executor: &Arc<dyn Executor>,
     metadata: &Metadata,
+    grace: Duration,
 ) -> Result<(), String> {
-    let grace = context.config.scope.binding.stop_grace.std();
     match timeout(grace + STOP_MAX, executor.stop(metadata, grace)).await {
         Ok(Ok(stopped)) => {
             tracing::debug!(?stopped, "nothing of the segment runs");

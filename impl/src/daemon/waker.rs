@@ -1,15 +1,15 @@
 //! Wakes what an accepted event matches although no route could do it: the event stands behind one
 //! that is not routed yet, or a timeout was accepted by itself. WAIT-17 WAKE-02
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
+use super::each::{Quarantine, apply_each};
 use super::looping::{LookError, Next, look};
 use crate::command::{Command, Outcome};
-use crate::domain::{Actor, WaitId};
+use crate::domain::WaitId;
 use crate::host::Context;
 use crate::store::reads;
 
@@ -21,33 +21,52 @@ const LIMIT: u32 = 256;
 /// Routing wakes by itself, and says which route; this loop leaves it the time to.
 const PACE: Duration = Duration::from_millis(250);
 
-/// What only seemed to match is looked at again after so long.
-const LATER: Duration = Duration::from_secs(10);
-
 pub(super) async fn run(context: Arc<Context>) {
-    let seeming = Arc::new(tokio::sync::Mutex::new(HashMap::new()));
+    // What only seemed to match, and what is damaged.
+    let seeming = Quarantine::default();
     look(&context, NAME, || pass(&context, &seeming)).await;
 }
 
-type Seeming = tokio::sync::Mutex<HashMap<WaitId, Instant>>;
-
-async fn pass(context: &Context, seeming: &Seeming) -> Result<Next, LookError> {
+/// Every wait that seems to match, page by page: what only seems to keeps no other waiting.
+async fn pass(context: &Context, seeming: &Quarantine<WaitId>) -> Result<Next, LookError> {
     sleep(PACE).await;
-    let found = context.read(|tx| reads::wake_candidates(tx, WaitId(0), LIMIT)).await?;
-    let mut seeming = seeming.lock().await;
-    let now = Instant::now();
-    seeming.retain(|_, until| *until > now);
-    let fresh: Vec<WaitId> = found.into_iter().filter(|wait| !seeming.contains_key(wait)).collect();
-    if fresh.is_empty() {
-        return Ok(Next::Commit);
+    let mut after = WaitId(0);
+    loop {
+        let found = context.read(move |tx| reads::wake_candidates(tx, after, LIMIT)).await?;
+        let Some(last) = found.last().copied() else { return Ok(Next::Commit) };
+        let full = found.len() >= LIMIT as usize;
+        let fresh = found.into_iter().filter(|wait| !seeming.has(wait)).collect();
+        wake(context, fresh, seeming).await?;
+        if !full {
+            return Ok(Next::Commit);
+        }
+        after = last;
     }
-    let wake = |wait: &WaitId| (Actor::Loop(NAME), Command::Wake { wait: *wait });
-    let outcomes = context.writer.apply_all(fresh.iter().map(wake).collect()).await?;
-    for (wait, outcome) in fresh.into_iter().zip(outcomes) {
-        if let Outcome::Refused(refusal) = outcome {
-            tracing::debug!(%wait, %refusal, "not woken");
-            seeming.insert(wait, now + LATER);
+}
+
+async fn wake(
+    context: &Context,
+    waits: Vec<WaitId>,
+    seeming: &Quarantine<WaitId>,
+) -> Result<(), LookError> {
+    if waits.is_empty() {
+        return Ok(());
+    }
+    let commands = waits.iter().map(|wait| Command::Wake { wait: *wait }).collect();
+    let answers = apply_each(context, NAME, commands).await?;
+    for (wait, answer) in waits.into_iter().zip(answers) {
+        match answer {
+            Ok(Outcome::Refused(refusal)) => {
+                tracing::debug!(%wait, %refusal, "not woken");
+                seeming.put(wait);
+            }
+            Ok(_) => context.troubles.clear_wait(wait),
+            Err(error) => {
+                tracing::error!(%wait, %error, "a wait cannot be woken");
+                context.troubles.wait(wait, error.to_string());
+                seeming.put(wait);
+            }
         }
     }
-    Ok(Next::Commit)
+    Ok(())
 }

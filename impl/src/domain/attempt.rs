@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptNo, Epoch, Generation, TokenHash, WorkId};
+use super::{AttemptNo, Duration, Epoch, Generation, TokenHash, WorkId};
 
 /// Where an attempt is. At most one attempt of a Work is running or parked. POLICY-05
 #[derive(
@@ -94,7 +94,7 @@ pub struct Segment {
     pub epoch: Epoch,
 }
 
-/// What of its binding an attempt is pinned to at each claim. BIND-10
+/// What of its binding an attempt is pinned to at its first claim, for as long as it lasts. BIND-10
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindingPin {
     /// The binding's name.
@@ -105,6 +105,30 @@ pub struct BindingPin {
     pub resumes: bool,
     /// Its executor lets no process proceed before the pin. ADOPT-05
     pub holds_until_pin: bool,
+    /// Active time its segments may use together; `None`: as much as they take. WAKE-27
+    pub active: Option<Duration>,
+}
+
+/// How many attempts may run at once in a scope and below. POLICY-06
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScopeLimit {
+    /// The scope.
+    pub scope: String,
+    /// How many.
+    pub limit: u32,
+}
+
+/// How an attempt that did its work leaves the Work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Done with it. DONE-06
+    Completed,
+    /// Open for its next input. JOB-21
+    Handoff {
+        /// Idle for so long, it is closed; `None`: never.
+        close_after: Option<Duration>,
+    },
 }
 
 /// Why a segment starts; `ABIDE_REASON` of the process.

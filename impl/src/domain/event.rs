@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventUid, Generation, Millis, Seq, WorkId, WorkUid};
+use super::{AttemptNo, Duration, EventUid, Generation, Millis, Seq, WorkId, WorkUid};
 
 /// Types that begin like this are core's own and are never taken from outside. CAUSE-07
 pub const CORE_PREFIX: &str = "core.";
+
+/// How long a body remembers that it was accepted, where its sender signs bodies only. OURS-17
+pub const SUSPECT_WITHIN: Duration = Duration::seconds(72 * 60 * 60);
 
 /// The sender's identity of a delivery: a repeat of the pair answers `Duplicate`. INGRESS-05
 #[derive(
@@ -59,6 +62,30 @@ pub struct NewEvent {
     pub limits: CausalLimits,
     /// CloudEvents `data`, as JSON text; `None` where there was none.
     pub payload: Option<String>,
+    /// Its sender signs bodies only, so that a known body under a new identity within this time is
+    /// suspect; `None` where identities are signed too. OURS-17
+    pub suspect_within: Option<Duration>,
+}
+
+/// The identity of an Event that an operator's action accepts: a root. Asking twice with one
+/// identity changes nothing. CAUSE-01 OURS-23
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The Event's id at the edge, minted by the caller; a repeated request keeps the first.
+    pub uid: EventUid,
+    /// Unique among all requests; the caller puts the principal's name before what it was given.
+    pub id: String,
+    /// Limits of the root this Event becomes; a replay keeps those of its original.
+    pub limits: CausalLimits,
+}
+
+/// The execution that published an Event. Such an Event never resolves to that Work. WAIT-06
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Provenance {
+    /// The Work.
+    pub work: WorkId,
+    /// Its attempt.
+    pub attempt: AttemptNo,
 }
 
 /// An accepted Event. Nothing changes it any more. INGRESS-03
@@ -90,6 +117,8 @@ pub struct Event {
     pub root: Seq,
     /// Steps from the root. CAUSE-14
     pub depth: u32,
+    /// The execution that published it, if one did.
+    pub provenance: Option<Provenance>,
 }
 
 /// The committed result of routing one Event. It is written once. ROUTE-19
@@ -114,8 +143,18 @@ pub enum MarkKind {
     Woke,
     /// Nothing wanted it; it is retained. ROUTE-10
     Unmatched,
+    /// Its route drops it. OURS-01
+    Drop,
+    /// Its route closed its Work. OURS-02
+    Close,
     /// It came after its Work had ended. TERM-02
     Terminal,
+    /// A person dropped it. OURS-07
+    OperatorDrop,
+    /// Its body was accepted under another identity shortly before. OURS-17
+    ReplaySuspect,
+    /// It lifted the holds of its Work; never input. OURS-06
+    Release,
     /// A wake's own continuation, marked at birth; never input. WAKE-21
     Continuation,
 }
@@ -132,9 +171,35 @@ pub struct Proposal {
     pub generation: Generation,
     /// The name of the first matching route; `None` if every route declined.
     pub route: Option<String>,
-    /// The Work to create should nothing own the Event's key; `None` if no route matched or the
-    /// Event has no key.
-    pub create: Option<ProposedWork>,
+    /// What the handler decided.
+    pub decision: Decision,
+    /// The successor's id, should the Event resolve to ended Work that this Event is to reopen.
+    /// TERM-03
+    pub reopen: Option<WorkUid>,
+}
+
+/// What a handler decided for one Event. OURS-01 OURS-02
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// No route matched. ROUTE-10
+    Decline,
+    /// Keep it, and let nothing start from it.
+    Drop,
+    /// Cancel the Work it resolves to.
+    Close,
+    /// Input of the Work it resolves to, which is to own these keys too.
+    Update {
+        /// The keys to attach. OWN-07
+        attach: Vec<Key>,
+    },
+    /// The same, or a new Work.
+    Work {
+        /// The keys to attach. OWN-07
+        attach: Vec<Key>,
+        /// The Work to create where it resolves to none; `None` for an Event without key whose
+        /// route asks for one. ROUTE-24
+        create: Option<ProposedWork>,
+    },
 }
 
 /// A Work a decision would create. Its id is derived from the Event, so that evaluating again
@@ -145,4 +210,6 @@ pub struct ProposedWork {
     pub uid: WorkUid,
     /// The kind, fixed at creation. OURS-03
     pub kind: String,
+    /// It outlives its attempts, whatever its kind says later. JOB-14
+    pub standing: bool,
 }

@@ -10,9 +10,12 @@ mod wait;
 mod work;
 
 pub use actor::Actor;
-pub use attempt::{AttemptStatus, Authority, BindingPin, Phase, Segment, StartReason, Verdict};
+pub use attempt::{
+    AttemptStatus, Authority, BindingPin, Ending, Phase, ScopeLimit, Segment, StartReason, Verdict,
+};
 pub use event::{
-    CORE_PREFIX, CausalLimits, Event, IngressId, Key, MarkKind, NewEvent, Proposal, ProposedWork,
+    CORE_PREFIX, CausalLimits, Decision, Event, IngressId, Key, MarkKind, NewEvent, Proposal,
+    ProposedWork, Provenance, Request, SUSPECT_WITHIN,
 };
 pub use ids::{
     AttemptNo, AttemptUid, Epoch, EventUid, Generation, Seq, WaitId, WaitUid, WorkId, WorkUid,
@@ -20,5 +23,5 @@ pub use ids::{
 };
 pub use secret::{Token, TokenHash};
 pub use time::{Duration, Millis};
-pub use wait::{Deadline, WaitStatus};
-pub use work::{Hold, WorkStatus};
+pub use wait::{Deadline, Source, WaitStatus};
+pub use work::{Hold, Holds, WorkStatus};

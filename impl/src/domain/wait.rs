@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Duration, Millis};
+use super::{Duration, Key, Millis};
 
 /// Where a Wait is. It leaves `active` once and for all. WAKE-10 WAKE-15
 #[derive(
@@ -36,4 +36,15 @@ pub enum Deadline {
     At(Millis),
     /// So long after the registration commits.
     After(Duration),
+}
+
+/// An external resource that a Wait subscribes to. Its key stays with its own owner. ALIAS-01
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The extension that asks; its subscriptions are its own. ALIAS-02
+    pub extension: String,
+    /// The resource's key; all its generations are meant.
+    pub key: Key,
+    /// The scope its Events are accepted into.
+    pub scope: String,
 }

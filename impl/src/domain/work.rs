@@ -43,7 +43,7 @@ impl WorkStatus {
     }
 }
 
-/// Why a ready Work does not start until a person says so.
+/// Why a Work does not start until a person says so.
 #[derive(
     Debug,
     Clone,
@@ -63,4 +63,72 @@ pub enum Hold {
     Exhausted,
     /// A causal limit refused the continuation of a wake. WAKE-24
     CausalLimit,
+    /// A person holds it. OURS-06
+    Operator,
+}
+
+impl Hold {
+    /// Every hold, in the order they are shown.
+    pub const ALL: [Self; 3] = [Self::Exhausted, Self::CausalLimit, Self::Operator];
+
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Exhausted => 1,
+            Self::CausalLimit => 2,
+            Self::Operator => 4,
+        }
+    }
+}
+
+/// The holds of a Work: a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Holds(u8);
+
+impl Holds {
+    /// No hold.
+    pub const NONE: Self = Self(0);
+
+    /// Whether nothing holds the Work.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether this one stands.
+    #[must_use]
+    pub const fn has(self, hold: Hold) -> bool {
+        self.0 & hold.bit() != 0
+    }
+
+    /// Sets one.
+    pub const fn set(&mut self, hold: Hold) {
+        self.0 |= hold.bit();
+    }
+
+    /// Those that stand, in the order they are shown.
+    pub fn iter(self) -> impl Iterator<Item = Hold> {
+        Hold::ALL.into_iter().filter(move |hold| self.has(*hold))
+    }
+
+    /// The number a column holds.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// From the number a column holds; `None` if a bit of it means nothing.
+    #[must_use]
+    pub fn from_bits(bits: u8) -> Option<Self> {
+        let known = Hold::ALL.into_iter().fold(0, |all, hold| all | hold.bit());
+        (bits & !known == 0).then_some(Self(bits))
+    }
+}
+
+impl FromIterator<Hold> for Holds {
+    fn from_iter<I: IntoIterator<Item = Hold>>(holds: I) -> Self {
+        holds.into_iter().fold(Self::NONE, |mut all, hold| {
+            all.set(hold);
+            all
+        })
+    }
 }

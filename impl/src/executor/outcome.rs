@@ -39,6 +39,9 @@ fn judged(result: ResultRequest) -> Exit {
         ResultOutcome::Completed => {
             Exit::Completed { status: result.status, continuation: result.continuation }
         }
+        ResultOutcome::Handoff => {
+            Exit::HandedOff { status: result.status, continuation: result.continuation }
+        }
         ResultOutcome::Failed => {
             let said = result.status.as_deref().unwrap_or("it gave no status");
             failed(&format!("the process declared that it failed: {said}"), Some(result.clone()))
@@ -107,7 +110,9 @@ mod tests {
     fn reason(exit: Exit) -> String {
         match exit {
             Exit::Failed { reason, .. } => reason,
-            Exit::Completed { .. } | Exit::Lost { .. } => panic!("it failed: {exit:?}"),
+            Exit::Completed { .. } | Exit::HandedOff { .. } | Exit::Lost { .. } => {
+                panic!("it failed: {exit:?}")
+            }
         }
     }
 

@@ -129,8 +129,10 @@ pub struct RunRequest {
     pub reason: StartReason,
     /// The Event that started the attempt.
     pub trigger: Option<Value>,
-    /// The batch this segment was handed, in acceptance order.
+    /// The batch this segment was handed, in acceptance order; the beginning of a long one.
     pub inputs: Vec<Value>,
+    /// How many of the batch are not in `inputs`: the tool door has them.
+    pub inputs_left: u32,
     /// The attempt before this one, for context only. OURS-24
     pub previous: Option<PreviousAttempt>,
     /// What the last result left for this attempt.
@@ -164,6 +166,13 @@ pub struct Credentials {
 pub enum Exit {
     /// It did what it was asked to.
     Completed {
+        /// What it says of its result; never interpreted.
+        status: Option<String>,
+        /// What it leaves for the next attempt.
+        continuation: Option<String>,
+    },
+    /// It did, and leaves its Work open for the next input.
+    HandedOff {
         /// What it says of its result; never interpreted.
         status: Option<String>,
         /// What it leaves for the next attempt.

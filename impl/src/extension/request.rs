@@ -25,8 +25,11 @@ pub struct RequestFile {
     pub reason: StartReason,
     /// The Event that started the attempt, as CloudEvents JSON.
     pub trigger: Option<Value>,
-    /// The batch this segment was handed, in acceptance order.
+    /// The batch this segment was handed, in acceptance order; the first thousand of it.
     pub inputs: Vec<Value>,
+    /// How many more there are: the tool door has them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub inputs_left: u32,
     /// The attempt before this one: context, not input. OURS-24
     pub previous: Option<PreviousAttempt>,
     /// What the last result left for this attempt.
@@ -44,8 +47,16 @@ pub struct PreviousAttempt {
     pub status: AttemptStatus,
     /// The Event that started it.
     pub trigger: Option<Value>,
-    /// Everything it was handed.
+    /// Everything it was handed; the first thousand of it.
     pub inputs: Vec<Value>,
+    /// How many more there are: the tool door has them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub inputs_left: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+const fn is_none(left: &u32) -> bool {
+    *left == 0
 }
 
 impl From<&RunRequest> for RequestFile {
@@ -59,6 +70,7 @@ impl From<&RunRequest> for RequestFile {
             reason: request.reason,
             trigger: request.trigger.clone(),
             inputs: request.inputs.clone(),
+            inputs_left: request.inputs_left,
             previous: request.previous.clone(),
             continuation: request.continuation.clone(),
             generation: request.generation,
@@ -97,6 +109,7 @@ mod tests {
             reason: StartReason::Resume,
             trigger: Some(json!({"abideseq": "4"})),
             inputs: vec![json!({"abideseq": "11"}), json!({"abideseq": "9"}), json!({"id": "x"})],
+            inputs_left: 0,
             previous: None,
             continuation: None,
             generation: Generation(1),

@@ -17,7 +17,7 @@ use crate::domain::{EventUid, Key, Millis, NewEvent, WorkStatus, WorkUid};
 ///
 /// ```
 /// use abide::extension::route::{
-///     Decision, EventView, RouteError, RouteHandler, Tried, Why, WorkView,
+///     Decision, EventView, RouteAction, RouteError, RouteHandler, Tried, Why, WorkView,
 /// };
 ///
 /// /// One Work for each subject.
@@ -36,10 +36,16 @@ use crate::domain::{EventUid, Key, Millis, NewEvent, WorkStatus, WorkUid};
 ///         let name = "by-subject".to_owned();
 ///         let matched = event.key.is_some();
 ///         let why = if matched { Why::Matched } else { Why::NoKey };
+///         let tried = vec![Tried { route: name.clone(), why }];
+///         if !matched {
+///             return Ok(Decision { tried, ..Decision::default() });
+///         }
 ///         Ok(Decision {
-///             route: matched.then(|| name.clone()),
-///             kind: matched.then(|| "review".to_owned()),
-///             tried: vec![Tried { route: name, why }],
+///             route: Some(name),
+///             action: RouteAction::Work,
+///             kind: Some("review".to_owned()),
+///             tried,
+///             ..Decision::default()
 ///         })
 ///     }
 /// }
@@ -151,14 +157,40 @@ pub struct WorkView {
 }
 
 /// What a handler answered for one Event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// The route that matched; `None` leaves the Event unmatched. ROUTE-10
     pub route: Option<String>,
-    /// The kind of a Work to create, should nothing own the Event's key.
+    /// What the matching route does; [`RouteAction::Decline`] if none matched.
+    pub action: RouteAction,
+    /// The kind of a Work to create, should the Event resolve to none; only
+    /// [`RouteAction::Work`] has one. An Event with neither key nor target gets a fresh Work by a
+    /// kind here and never otherwise. ROUTE-24 ROUTE-25
     pub kind: Option<String>,
+    /// External ids, in the namespace of the Event's own source, that the Work is to own as well;
+    /// only for [`RouteAction::Work`] and [`RouteAction::Update`]. OWN-03 ROUTE-24
+    pub attach: Vec<String>,
+    /// Should the Event resolve to terminal Work: make a successor of it. TERM-03 TERM-08
+    pub reopen: bool,
     /// Every route that was tried, in order, and why it ended as it did. ROUTE-08
     pub tried: Vec<Tried>,
+}
+
+/// What a route does with an Event. OURS-01 OURS-02
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RouteAction {
+    /// Nothing wanted it. ROUTE-10
+    #[default]
+    Decline,
+    /// Input of the Work it resolves to, or of a new one.
+    Work,
+    /// Input of the Work it resolves to; never makes one.
+    Update,
+    /// Kept and never input, whatever its Work is doing.
+    Drop,
+    /// Cancels the Work it resolves to, with the Event as the cause.
+    Close,
 }
 
 /// One route that was tried.
@@ -182,7 +214,8 @@ pub enum Why {
     WhenFalse,
     /// Its `when` reads a field that is not there; names the field. OURS-04
     AbsentField(String),
-    /// The Event has no key, so no Work could be found or created. OURS-04 ROUTE-25
+    /// The Event has neither key nor Work, and the route asks for one: its `key` is null, or it acts
+    /// on Work that is there. OURS-04 ROUTE-25
     NoKey,
 }
 
@@ -202,7 +235,7 @@ pub enum RouteErrorKind {
     /// An expression does not fit the payload's types.
     #[error("its `{field}` failed: {message}")]
     Type {
-        /// The expression: `when` or `key`.
+        /// The expression: `when`, `key` or `attach`.
         field: &'static str,
         /// What the evaluator said.
         message: String,
@@ -210,7 +243,7 @@ pub enum RouteErrorKind {
     /// An expression gave another type than its place asks for.
     #[error("its `{field}` gave {got}, not {want}")]
     Result {
-        /// The expression: `when` or `key`.
+        /// The expression: `when`, `key` or `attach`.
         field: &'static str,
         /// The type it gave.
         got: String,
@@ -220,7 +253,7 @@ pub enum RouteErrorKind {
     /// An expression read a list or made a key that is longer than one may be.
     #[error("its `{field}` meets {what}")]
     TooLarge {
-        /// The expression: `when` or `key`.
+        /// The expression: `when`, `key` or `attach`.
         field: &'static str,
         /// What is too long.
         what: String,

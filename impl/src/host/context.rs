@@ -1,37 +1,34 @@
 //! What every loop and every door shares: the configuration, the writer, the executors, and what a
 //! person may want to know that is not in the database.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 use super::bell::Bell;
+use super::configs::{Configs, Current};
 use super::driven::Driven;
+use super::executors::Executors;
 use super::health::Health;
 use super::troubles::Troubles;
 use crate::clock::Clock;
 use crate::command::{Command, Outcome};
-use crate::config::Config;
-use crate::domain::{Actor, BindingPin, Generation, Millis};
+use crate::config::{Binding, Config};
+use crate::domain::{Actor, AttemptNo, BindingPin, Duration, Generation, Millis, WorkId};
 use crate::extension::executor::Executor;
-use crate::store::{StoreError, Tx};
+use crate::store::{StoreError, Tx, attempts, generations, names, works};
 use crate::writer::{WriteError, Writer, WriterState};
-
-/// Executors by the name of their binding.
-pub type Executors = BTreeMap<String, Arc<dyn Executor>>;
 
 /// One running daemon, as its parts see it.
 #[derive(Debug)]
 pub struct Context {
-    /// What it was told to do.
-    pub config: Config,
-    /// The number of that configuration. BIND-10
-    pub generation: Generation,
+    /// What it was told to do, now and before. BIND-10
+    pub configs: Configs,
     /// The one way to change anything.
     pub writer: Writer,
-    /// What runs attempts.
+    /// What runs attempts, by binding.
     pub executors: Executors,
     /// The folder of the Works' own folders.
     pub works: PathBuf,
@@ -101,19 +98,85 @@ impl Context {
         Bell::new(&self.writer, self.stop.clone())
     }
 
-    /// What a claim is pinned to, and the executor that would run it; `None` where the
-    /// configuration has no such binding.
+    /// The configuration that is current. A decision takes it once, and is made by it alone.
     #[must_use]
-    pub fn binding(&self) -> Option<(BindingPin, Arc<dyn Executor>)> {
-        let binding = &self.config.scope.binding;
-        let executor = self.executors.get(&binding.name)?;
+    pub fn current(&self) -> Arc<Current> {
+        self.configs.current()
+    }
+
+    /// The configuration of a generation: what is pinned to it goes on under it. BIND-10
+    ///
+    /// # Errors
+    /// Why it cannot be used, for people.
+    pub async fn config_of(
+        self: &Arc<Self>,
+        generation: Generation,
+    ) -> Result<Arc<Config>, String> {
+        if let Some(config) = self.configs.known(generation) {
+            return Ok(config);
+        }
+        let found = self.read(move |tx| generations::get(tx, generation)).await;
+        let found = found.map_err(|error| error.to_string())?;
+        let kept = found.ok_or_else(|| format!("there is no configuration {generation}"))?;
+        let context = Arc::clone(self);
+        // Its expressions are compiled, on a thread that has the time.
+        spawn_blocking(move || context.configs.read(generation, kept.body))
+            .await
+            .unwrap_or_else(|error| Err(format!("a configuration could not be read: {error}")))
+    }
+
+    /// What a new attempt of a Work of this scope and kind is pinned to, and what would run it;
+    /// `None` if the configuration has no such scope, kind or binding.
+    #[must_use]
+    pub fn binding(&self, current: &Current, scope: &str, kind: &str) -> Option<Pinned> {
+        let scope = current.config.scope(scope)?;
+        let binding = Arc::clone(scope.binding_of(kind)?);
+        let close_after = scope.kinds.get(kind).and_then(|kind| kind.close_after);
+        let executor = self.executors.of(current.generation, &binding);
         let can = executor.capabilities();
         let pin = BindingPin {
             binding: binding.name.clone(),
-            generation: self.generation,
+            generation: current.generation,
             resumes: can.resumes,
             holds_until_pin: can.holds_until_pin,
+            active: binding.timeout,
         };
-        Some((pin, Arc::clone(executor)))
+        Some(Pinned { pin, binding, executor, close_after })
     }
+
+    /// What an attempt is pinned to, under the generation it was first claimed with. BIND-10
+    ///
+    /// # Errors
+    /// Why it cannot be used, for people.
+    pub async fn pinned(self: &Arc<Self>, work: WorkId, n: AttemptNo) -> Result<Pinned, String> {
+        let found = self.read(move |tx| {
+            let row = works::referred(tx, work)?;
+            let (scope, kind) = (names::text(tx, row.scope)?, names::text(tx, row.kind)?);
+            Ok((scope, kind, attempts::referred(tx, work, n)?.pin))
+        });
+        let (name, kind, pin) = found.await.map_err(|error| error.to_string())?;
+        let config = self.config_of(pin.generation).await?;
+        let scope = config.scope(&name);
+        let binding =
+            scope.and_then(|scope| scope.bindings.get(&pin.binding)).ok_or_else(|| {
+                let BindingPin { binding, generation, .. } = &pin;
+                format!("its binding `{binding}` is not in configuration {generation} of `{name}`")
+            })?;
+        let close_after = scope.and_then(|scope| scope.kinds.get(&kind)?.close_after);
+        let executor = self.executors.of(pin.generation, binding);
+        Ok(Pinned { pin, binding: Arc::clone(binding), executor, close_after })
+    }
+}
+
+/// A binding of one generation, and what runs attempts under it.
+#[derive(Debug, Clone)]
+pub struct Pinned {
+    /// What an attempt is pinned to.
+    pub pin: BindingPin,
+    /// What is configured.
+    pub binding: Arc<Binding>,
+    /// What runs it.
+    pub executor: Arc<dyn Executor>,
+    /// How long its Work may be idle after a handoff, by its kind.
+    pub close_after: Option<Duration>,
 }

@@ -4,16 +4,20 @@
 //! drives which segment, how the loops are, and what does not get on and why.
 
 mod bell;
+mod configs;
 mod context;
 mod driven;
+mod executors;
 mod health;
 mod output;
 mod request;
 mod troubles;
 
 pub use bell::Bell;
-pub use context::{Context, Executors};
+pub use configs::{Configs, Current, RefusedReload};
+pub use context::{Context, Pinned};
 pub use driven::{Drive, Driven, Role};
+pub use executors::Executors;
 pub use health::{Health, LoopHealth};
-pub use request::{Handed, handed, request};
-pub use troubles::Troubles;
+pub use request::{HANDED_MAX, Handed, handed, request};
+pub use troubles::{Trouble, Troubles};

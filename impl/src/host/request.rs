@@ -3,15 +3,20 @@
 use serde_json::Value;
 
 use super::context::Context;
-use crate::domain::{AttemptNo, Authority, Epoch, Seq, StartReason, Token, WorkId, WorkUid};
+use crate::domain::{AttemptNo, Authority, Seq, StartReason, Token, WorkId, WorkUid};
 use crate::extension::executor::RunRequest;
 use crate::extension::request::PreviousAttempt;
 use crate::ingress::cloudevents;
 use crate::store::attempts::Attempt;
 use crate::store::{StoreError, Tx, attempts, inputs, payloads, reads, works};
 
-/// More than any attempt holds: a batch is handed over whole or not at all.
-const ALL: u32 = u32::MAX;
+/// So many events of a batch, and of the attempt before, are handed over in the request; the tool
+/// door has the rest. A work that nothing started for long may have gathered any number.
+pub const HANDED_MAX: u32 = 1000;
+
+/// Bytes of data after which a page of events ends, and what a request hands over of a batch, so that
+/// either is made in memory.
+const PAGE_BYTES: usize = 8 << 20;
 
 /// Everything the executor is told about the segment held by `by`; `None` if there is no such
 /// attempt.
@@ -24,12 +29,13 @@ pub async fn request(
     token: Token,
 ) -> Result<Option<RunRequest>, StoreError> {
     let folders = context.works.clone();
-    let socket = context.config.listen.tool.clone();
+    let socket = context.current().config.listen.tool.clone();
     context
         .read(move |tx| {
             let Some(attempt) = attempts::get(tx, by.work, by.attempt)? else { return Ok(None) };
             let work = works::referred(tx, by.work)?.uid;
             let previous = previous(tx, by.work, by.attempt, &work)?;
+            let (inputs, inputs_left) = batch(tx, &attempt, &work)?;
             Ok(Some(RunRequest {
                 work,
                 attempt: attempt.uid,
@@ -38,7 +44,8 @@ pub async fn request(
                 token,
                 reason: attempt.reason,
                 trigger: cloud_event(tx, trigger(&attempt), &work)?,
-                inputs: batch(tx, &attempt, &work)?,
+                inputs,
+                inputs_left,
                 previous,
                 continuation: None,
                 generation: attempt.pin.generation,
@@ -58,10 +65,16 @@ fn trigger(attempt: &Attempt) -> Seq {
     }
 }
 
-/// The batch of the claim that consumed it; a recovery hands over the same. WAKE-25 WAKE-26
-fn batch(tx: &mut dyn Tx, attempt: &Attempt, work: &WorkUid) -> Result<Vec<Value>, StoreError> {
-    let batch = inputs::batch(tx, attempt.work, attempt.n, attempt.batch_epoch)?;
-    cloud_events(tx, &batch, work)
+/// The batch of the claim that consumed it, and how much of it is left out; a recovery hands over
+/// the same. WAKE-25 WAKE-26
+fn batch(
+    tx: &mut dyn Tx,
+    attempt: &Attempt,
+    work: &WorkUid,
+) -> Result<(Vec<Value>, u32), StoreError> {
+    let Attempt { work: id, n, batch_epoch, .. } = *attempt;
+    let (first, all) = inputs::batch_begins(tx, id, n, batch_epoch, HANDED_MAX)?;
+    begins(tx, &first, all, work)
 }
 
 /// The attempt before this one: context, not input. OURS-24
@@ -75,37 +88,43 @@ fn previous(
         return Ok(None);
     };
     let attempt = attempts::referred(tx, work, number)?;
+    let first = inputs::consumed_by(tx, work, number, Seq(0), HANDED_MAX)?;
+    let all = inputs::count_consumed_by(tx, work, number)?;
+    let (inputs, inputs_left) = begins(tx, &first, all, uid)?;
     Ok(Some(PreviousAttempt {
         number,
         status: attempt.status,
         trigger: cloud_event(tx, attempt.trigger, uid)?,
-        inputs: consumed_by(tx, work, number, uid)?,
+        inputs,
+        inputs_left,
     }))
 }
 
-/// Everything an attempt was handed, over all its segments, in acceptance order.
-fn consumed_by(
+/// The first events of what a claim or an attempt was handed, and how many of `all` are left out.
+fn begins(
     tx: &mut dyn Tx,
-    work: WorkId,
-    n: AttemptNo,
-    uid: &WorkUid,
-) -> Result<Vec<Value>, StoreError> {
-    let of_attempt = |consumed: Option<(AttemptNo, Epoch)>| consumed.is_some_and(|by| by.0 == n);
-    let all = inputs::of_work(tx, work, Seq(0), ALL)?;
-    let seqs: Vec<Seq> = all
-        .into_iter()
-        .filter(|input| of_attempt(input.consumed))
-        .map(|input| input.event)
-        .collect();
-    cloud_events(tx, &seqs, uid)
+    first: &[Seq],
+    all: u32,
+    work: &WorkUid,
+) -> Result<(Vec<Value>, u32), StoreError> {
+    let (inputs, taken) = page(tx, first, work)?;
+    let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+    Ok((inputs, all.saturating_sub(taken)))
 }
 
-fn cloud_events(tx: &mut dyn Tx, seqs: &[Seq], work: &WorkUid) -> Result<Vec<Value>, StoreError> {
-    let mut events = Vec::with_capacity(seqs.len());
-    for seq in seqs {
-        events.extend(cloud_event(tx, *seq, work)?);
+/// As many of these events as fit in a page, at least one, and how many that are.
+fn page(tx: &mut dyn Tx, seqs: &[Seq], work: &WorkUid) -> Result<(Vec<Value>, usize), StoreError> {
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    for (taken, seq) in seqs.iter().enumerate() {
+        if bytes >= PAGE_BYTES {
+            return Ok((events, taken));
+        }
+        let Some(event) = reads::event(tx, *seq)? else { continue };
+        let payload = payloads::get(tx, *seq)?;
+        bytes += payload.as_ref().map_or(0, String::len);
+        events.push(cloudevents::encode(&event.event, payload.as_deref(), Some(work)));
     }
-    Ok(events)
+    Ok((events, seqs.len()))
 }
 
 /// One event of a Work as a CloudEvent with its data.
@@ -115,22 +134,36 @@ fn cloud_event(tx: &mut dyn Tx, seq: Seq, work: &WorkUid) -> Result<Option<Value
     Ok(Some(cloudevents::encode(&event.event, payload.as_deref(), Some(work))))
 }
 
-/// What an attempt was handed, over all its segments.
+/// What an attempt was handed, over all its segments: a page of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handed {
     /// The event it was made for.
     pub trigger: Option<Value>,
-    /// Everything it consumed, in acceptance order.
+    /// What it consumed, in acceptance order.
     pub inputs: Vec<Value>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<Seq>,
 }
 
-/// Trigger and input of an attempt; `None` if there is no such attempt.
+/// Trigger and input of an attempt after an event; `None` if there is no such attempt.
 ///
 /// # Errors
 /// The machine failed.
-pub fn handed(tx: &mut dyn Tx, work: WorkId, n: AttemptNo) -> Result<Option<Handed>, StoreError> {
+pub fn handed(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    n: AttemptNo,
+    after: Seq,
+    limit: u32,
+) -> Result<Option<Handed>, StoreError> {
     let Some(attempt) = attempts::get(tx, work, n)? else { return Ok(None) };
     let uid = works::referred(tx, work)?.uid;
     let trigger = cloud_event(tx, attempt.trigger, &uid)?;
-    Ok(Some(Handed { trigger, inputs: consumed_by(tx, work, n, &uid)? }))
+    let mut seqs = inputs::consumed_by(tx, work, n, after, limit.saturating_add(1))?;
+    let more = seqs.len() > limit as usize;
+    seqs.truncate(limit as usize);
+    let (inputs, taken) = page(tx, &seqs, &uid)?;
+    let next = (more || taken < seqs.len())
+        .then(|| taken.checked_sub(1).and_then(|last| seqs.get(last)).copied().unwrap_or(after));
+    Ok(Some(Handed { trigger, inputs, next }))
 }

@@ -58,6 +58,7 @@ impl CloudEvent {
             target: None,
             limits,
             payload: self.data,
+            suspect_within: None,
         }
     }
 }

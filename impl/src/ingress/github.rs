@@ -16,8 +16,8 @@ use axum::http::HeaderMap;
 use serde_json::{Map, Value};
 
 use super::{IngressError, body, scope_for, signature};
-use crate::config::Ingress;
-use crate::domain::{CORE_PREFIX, CausalLimits, EventUid, IngressId, Millis, NewEvent};
+use crate::config::{Config, Ingress};
+use crate::domain::{CORE_PREFIX, EventUid, IngressId, Millis, NewEvent, SUSPECT_WITHIN};
 use crate::extension::route::Sender;
 
 /// Every source of this ingress begins so.
@@ -31,8 +31,8 @@ const EVENT: &str = "x-github-event";
 /// # Errors
 /// Why the delivery may not be accepted; its size and its signature are looked at first.
 pub fn translate(
+    config: &Config,
     ingress: &Ingress,
-    limits: CausalLimits,
     headers: &HeaderMap,
     bytes: &[u8],
     uid: EventUid,
@@ -46,17 +46,20 @@ pub fn translate(
     check_media_type(headers)?;
     let text = body::text(bytes)?;
     let payload = body::object(text)?;
+    let scope = scope_for(config, ingress, resource(&payload))?;
     Ok(NewEvent {
         uid,
         id: IngressId { source: source(&payload)?, delivery: delivery.to_owned() },
         event_type: event_type(event, &payload)?,
         subject: subject(&payload),
         occurred_at: time(&payload),
-        scope: scope_for(ingress, resource(&payload))?,
+        scope: scope.name.clone(),
         key: None,
         target: None,
-        limits,
+        limits: scope.limits,
         payload: Some(text.to_owned()),
+        // The signature covers the body, and not the header that says which delivery it is. OURS-17
+        suspect_within: (!ingress.secrets.is_empty()).then_some(SUSPECT_WITHIN),
     })
 }
 

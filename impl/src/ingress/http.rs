@@ -6,8 +6,8 @@
 use axum::http::HeaderMap;
 
 use super::{IngressError, cloudevents, github, scope_for, signature};
-use crate::config::Ingress;
-use crate::domain::{CausalLimits, EventUid, NewEvent};
+use crate::config::{Config, Ingress};
+use crate::domain::{EventUid, NewEvent, SUSPECT_WITHIN};
 
 /// Prefixes of sources that a generic sender may not speak for.
 const RESERVED: &[&str] = &[github::SOURCE_PREFIX, "slack:", "schedule:", "op:", "core:"];
@@ -17,22 +17,26 @@ const RESERVED: &[&str] = &[github::SOURCE_PREFIX, "slack:", "schedule:", "op:",
 /// # Errors
 /// Why the request may not be accepted; its size and its signature are looked at first.
 pub fn translate(
+    config: &Config,
     ingress: &Ingress,
-    limits: CausalLimits,
     headers: &HeaderMap,
     bytes: &[u8],
     mint: &mut dyn FnMut() -> EventUid,
 ) -> Result<Vec<NewEvent>, IngressError> {
     super::body::bounded(bytes, ingress.max)?;
     signature::verify(ingress, headers, bytes)?;
+    // In the binary mode the identity is in headers, which the signature does not cover. OURS-17
+    let bodies_only = headers.contains_key("ce-specversion") && !ingress.secrets.is_empty();
     let mut events = Vec::new();
     for event in cloudevents::decode(headers, bytes, ingress.max)? {
         if RESERVED.iter().any(|prefix| event.source.starts_with(prefix)) {
             let source_name = event.source.escape_debug().to_string();
             return Err(IngressError::ReservedSource { source_name });
         }
-        let scope = scope_for(ingress, Some(&event.source))?;
-        events.push(event.into_new(mint(), scope, limits));
+        let scope = scope_for(config, ingress, Some(&event.source))?;
+        let mut new = event.into_new(mint(), scope.name.clone(), scope.limits);
+        new.suspect_within = bodies_only.then_some(SUSPECT_WITHIN);
+        events.push(new);
     }
     Ok(events)
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 pub use error::IngressError;
 pub use signature::SIGNATURE_HEADER;
 
-use crate::config::{Config, Ingress, IngressKind, ScopeRule};
+use crate::config::{Config, Ingress, IngressKind, Scope, ScopeRule};
 use crate::domain::{Event, EventUid, Key, NewEvent};
 use crate::extension::route::{EventView, RouteHandler, Sender};
 
@@ -38,10 +38,9 @@ pub fn receive(
     mint: &mut dyn FnMut() -> EventUid,
 ) -> Result<Vec<NewEvent>, IngressError> {
     let ingress = find(config, name)?;
-    let limits = config.scope.limits;
     let mut events = match ingress.kind {
-        IngressKind::Github => vec![github::translate(ingress, limits, headers, body, mint())?],
-        IngressKind::Http => http::translate(ingress, limits, headers, body, mint)?,
+        IngressKind::Github => vec![github::translate(config, ingress, headers, body, mint())?],
+        IngressKind::Http => http::translate(config, ingress, headers, body, mint)?,
     };
     for event in &mut events {
         identify(config, event)?;
@@ -69,7 +68,12 @@ pub fn identify(config: &Config, event: &mut NewEvent) -> Result<(), IngressErro
     if event.key.is_some() || event.target.is_some() {
         return Ok(());
     }
-    let external_id = config.routes.identify(&offered_view(config, event))?;
+    let Some(scope) = config.scope(&event.scope) else {
+        return Err(IngressError::UnknownScope {
+            resource: event.scope.escape_debug().to_string(),
+        });
+    };
+    let external_id = scope.handler.identify(&offered_view(config, event))?;
     event.key = external_id.map(|external_id| Key { source: event.id.source.clone(), external_id });
     Ok(())
 }
@@ -110,15 +114,18 @@ pub fn sender(config: &Config, source: &str, data: &Value) -> Sender {
 }
 
 /// The one scope of a delivery. INGRESS-08
-fn scope_for(ingress: &Ingress, resource: Option<&str>) -> Result<String, IngressError> {
-    match &ingress.scope {
-        ScopeRule::One(scope) => Ok(scope.clone()),
-        ScopeRule::ByResource(map) => {
-            let found = resource.and_then(|resource| map.get(resource));
-            found.cloned().ok_or_else(|| {
-                let resource = resource.unwrap_or("a delivery without a repository");
-                IngressError::UnknownScope { resource: resource.escape_debug().to_string() }
-            })
-        }
-    }
+fn scope_for<'a>(
+    config: &'a Config,
+    ingress: &Ingress,
+    resource: Option<&str>,
+) -> Result<&'a Scope, IngressError> {
+    let name = match &ingress.scope {
+        ScopeRule::One(scope) => Some(scope),
+        ScopeRule::ByResource(map) => resource.and_then(|resource| map.get(resource)),
+    };
+    let scope = name.and_then(|name| config.scope(name));
+    scope.map(AsRef::as_ref).ok_or_else(|| {
+        let resource = resource.unwrap_or("a delivery without a repository");
+        IngressError::UnknownScope { resource: resource.escape_debug().to_string() }
+    })
 }

@@ -3,13 +3,17 @@
 
 use crate::command::{Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, AttemptStatus, AttemptUid, Authority, BindingPin, Duration, Epoch, Hold, Millis,
-    Phase, Seq, StartReason, TokenHash, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, AttemptUid, Authority, BindingPin, Duration, Ending, Epoch, Hold,
+    Holds, Millis, Phase, Provenance, ScopeLimit, Seq, StartReason, TokenHash, WorkId, WorkStatus,
+    derived_uuid,
 };
 use crate::store::attempts::{self, Attempt};
+use crate::store::rejections::Derived;
+use crate::store::words::Word as _;
 use crate::store::works::{self, Work};
 use crate::store::{StoreError, Tx, events, inputs, unrouted};
 
+use super::causality::{Concerns, Made, Type, accept_derived};
 use super::{Step, authority};
 
 /// What a claim brings with it.
@@ -27,7 +31,7 @@ pub(super) fn claim(
     now: Millis,
     work: WorkId,
     claim: &NewClaim<'_>,
-    capacity: u32,
+    capacity: &[ScopeLimit],
 ) -> Result<Step, StoreError> {
     let Some(work) = works::get(tx, work)? else { return Ok(Refusal::UnknownWork.into()) };
     match work.status {
@@ -41,14 +45,16 @@ pub(super) fn claim(
     if work.pending_count == 0 && work.next_trigger.is_none() {
         return Ok(Refusal::NothingToStart.into());
     }
-    if work.hold.is_some() {
+    if !work.holds.is_empty() {
         return Ok(Deferral::Held.into());
     }
     if work.marked.is_some() {
         return Ok(Deferral::Excluded.into());
     }
-    if works::running_in(tx, work.scope)? >= capacity {
-        return Ok(Deferral::Capacity.into());
+    for ScopeLimit { scope, limit } in capacity {
+        if works::running_below(tx, scope)? >= *limit {
+            return Ok(Deferral::Capacity.into());
+        }
     }
     start(tx, now, work, claim)
 }
@@ -76,6 +82,7 @@ fn start(
     work.clear_pending();
     work.next_trigger = None;
     work.next_parent = None;
+    work.idle_at = None;
     work.reason = None;
     (work.root, work.depth) = (Some(parent.root), Some(parent.depth));
     works::save(tx, &mut work, now)?;
@@ -84,8 +91,8 @@ fn start(
     Ok(Step::accepted(receipt, &work).under(expires_at))
 }
 
-/// The same attempt goes on; its trigger stays, the winner is noted beside it. WAKE-16 WAKE-17
-/// WAKE-18
+/// The same attempt goes on; its trigger, its pin and the active time it has left stay, the winner
+/// is noted beside them. WAKE-16 WAKE-17 WAKE-18 WAKE-28 BIND-10
 fn resume(
     tx: &mut dyn Tx,
     now: Millis,
@@ -110,7 +117,7 @@ fn resume(
     attempt.woken_by = Some(winner);
     attempt.batch_epoch = attempt.epoch;
     attempt.reason = StartReason::Resume;
-    attempt.pin = claim.pin.clone();
+    attempt.segment_at = now;
     // Nothing is pinned with the new segment: the old one's process is not its own. ADOPT-05
     attempt.metadata = None;
     attempts::save(tx, &attempt, before)?;
@@ -142,6 +149,8 @@ fn create(
         batch_epoch: Epoch(1),
         reason: if last.is_none() { StartReason::Start } else { StartReason::Next },
         pin: claim.pin.clone(),
+        active_left: claim.pin.active,
+        segment_at: now,
         metadata: None,
         started_at: now,
         ended_at: None,
@@ -236,6 +245,7 @@ pub(super) fn complete(
     tx: &mut dyn Tx,
     now: Millis,
     by: &Authority,
+    ending: Ending,
     status: Option<&str>,
 ) -> Result<Step, StoreError> {
     let held = match authority::check(tx, now, by)? {
@@ -247,21 +257,64 @@ pub(super) fn complete(
         return Ok(Step::from(Refusal::NotRunning).under(lease));
     }
     let pending = held.work.pending_count > 0;
+    let done = ending == Ending::Completed && !held.work.standing && !pending;
     // What is accepted and not yet routed here may be its input in a moment. DONE-02
-    if !pending && unrouted::lowest_of(tx, held.work.id, held.work.scope)?.is_some() {
+    if done && unrouted::lowest_of(tx, held.work.id, held.work.scope)?.is_some() {
         return Ok(Step::from(Outcome::Conflict).under(lease));
     }
     let authority::Held { mut work, mut attempt, .. } = held;
-    attempt.leave(AttemptStatus::Completed);
+    attempt.leave(AttemptStatus::Completed, now);
     attempt.ended_at = Some(now);
     attempt.result = status.map(str::to_owned);
     attempts::save(tx, &attempt, attempt.epoch)?;
     work.attempt_is(attempt.n, attempt.epoch, AttemptStatus::Completed);
-    work.status = if pending { WorkStatus::Ready } else { WorkStatus::Completed };
+    work.status = if done { WorkStatus::Completed } else { WorkStatus::Ready };
     work.reason = None;
+    if done {
+        work.holds = Holds::NONE;
+    }
+    if let Ending::Handoff { close_after: Some(length) } = ending
+        && !pending
+        && !work.standing
+    {
+        work.idle_at = Some(now + length);
+    }
+    if let Some(status) = status {
+        publish(tx, now, &work, &attempt, status)?;
+    }
     works::save(tx, &mut work, now)?;
     let receipt = Receipt::Ended { work: work.id, attempt: attempt.n, status: work.status };
     Ok(Step::accepted(receipt, &work).under(lease))
+}
+
+/// Publishes the status that a turn declares, with no meaning of core's own. What its chain does
+/// not allow leaves a diagnostic, and the turn has ended all the same. ALIAS-15 WAIT-06
+fn publish(
+    tx: &mut dyn Tx,
+    now: Millis,
+    work: &Work,
+    attempt: &Attempt,
+    status: &str,
+) -> Result<(), StoreError> {
+    let kind = Derived::TurnEnded;
+    let uid = derived_uuid(now, attempt.uid.uuid(), kind.word(), 0);
+    let delivery = format!("{}/{}", attempt.uid, kind.word());
+    let status = serde_json::Value::from(status);
+    let payload = format!(
+        r#"{{"work":"{}","attempt":"{}","number":{},"status":{status}}}"#,
+        work.uid, attempt.uid, attempt.n
+    );
+    let made = Made {
+        key: work.first_key,
+        provenance: Some(Provenance { work: work.id, attempt: attempt.n }),
+        payload: Some(payload),
+        ..Made::new(uid, delivery, Type::Core("core.turn.ended"), work.scope)
+    };
+    let concerns = Concerns { work: Some(work.id), attempt: Some(attempt.n), wait: None };
+    if let Some(seq) = accept_derived(tx, now, kind, attempt.parent, &made, concerns)? {
+        unrouted::insert(tx, seq, work.scope, work.first_key, None, Some(work.id))?;
+    }
+    Ok(())
 }
 
 /// Ends the attempt as failed; nothing is retried by itself. RETRY-06
@@ -288,8 +341,8 @@ pub(super) fn fail(
     Ok(Step::accepted(receipt, &work).under(lease))
 }
 
-/// Fails a running attempt, counts it, and holds its work for a person. Pending input stays.
-/// RETRY-06
+/// Fails a running attempt, counts it, and holds its work for a person; standing work is neither
+/// counted nor held. Pending input stays. RETRY-06 JOB-16 JOB-27
 pub(super) fn end_failed(
     tx: &mut dyn Tx,
     now: Millis,
@@ -297,14 +350,16 @@ pub(super) fn end_failed(
     mut attempt: Attempt,
     reason: &str,
 ) -> Result<(), StoreError> {
-    attempt.leave(AttemptStatus::Failed);
+    attempt.leave(AttemptStatus::Failed, now);
     attempt.ended_at = Some(now);
     attempt.result = Some(reason.to_owned());
     attempts::save(tx, &attempt, attempt.epoch)?;
     work.attempt_is(attempt.n, attempt.epoch, AttemptStatus::Failed);
     work.status = WorkStatus::Ready;
-    work.hold = Some(Hold::Exhausted);
-    work.failures = work.failures.saturating_add(1);
+    if !work.standing {
+        work.holds.set(Hold::Exhausted);
+        work.failures = work.failures.saturating_add(1);
+    }
     work.reason = Some(reason.to_owned());
     works::save(tx, work, now)
 }

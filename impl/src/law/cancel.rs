@@ -1,37 +1,82 @@
 //! Cancellation: one commit ends the work for good, whatever it was doing. CANCEL-01 CANCEL-04
 
-use crate::command::{Outcome, Receipt, Refusal};
-use crate::domain::{AttemptStatus, Millis, Phase, WaitStatus, WorkId, WorkStatus};
+use crate::command::{Deferral, Outcome, Receipt, Refusal};
+use crate::domain::{
+    AttemptNo, AttemptStatus, Holds, Millis, Phase, WaitStatus, WorkId, WorkStatus,
+};
 use crate::store::works::{self, Work};
-use crate::store::{StoreError, Tx, attempts, timers, waits};
+use crate::store::{StoreError, Tx, attempts, subscriptions, timers, unrouted, waits};
 
-use super::Step;
+use super::{Step, requests};
 
-/// Cancels a work with its attempt, wait and timer. Pending input stays as audit. CANCEL-02
-/// CANCEL-03 CANCEL-11
+/// Cancels a work because an operator said so. CANCEL-01 OURS-10
 pub(super) fn cancel(
     tx: &mut dyn Tx,
     now: Millis,
     work: WorkId,
+    expect: Option<AttemptNo>,
+    for_good: bool,
     reason: &str,
 ) -> Result<Step, StoreError> {
-    let Some(mut work) = works::get(tx, work)? else { return Ok(Refusal::UnknownWork.into()) };
+    let mut work = match requests::target(tx, work, expect)? {
+        Ok(work) => work,
+        Err(answer) => return Ok(answer),
+    };
     let receipt = Receipt::Cancelled { work: work.id };
     match work.status {
         WorkStatus::Cancelled => return Ok(Outcome::Duplicate(receipt).into()),
         WorkStatus::Completed | WorkStatus::Failed => return Ok(Refusal::Terminal.into()),
         WorkStatus::Ready | WorkStatus::Running | WorkStatus::Waiting => {}
     }
-    cancel_attempt(tx, now, &mut work)?;
-    cancel_wait(tx, now, &mut work)?;
-    work.hold = None;
+    if work.standing && !for_good {
+        return Ok(Refusal::Standing.into());
+    }
+    terminate(tx, now, &mut work, reason)?;
+    Ok(Step::accepted(receipt, &work))
+}
+
+/// Cancels a work that nothing came for since its handoff.
+pub(super) fn close_idle(tx: &mut dyn Tx, now: Millis, work: WorkId) -> Result<Step, StoreError> {
+    let Some(mut work) = works::get(tx, work)? else { return Ok(Refusal::UnknownWork.into()) };
+    if work.status.is_terminal() {
+        return Ok(Refusal::Terminal.into());
+    }
+    let Some(idle_at) = work.idle_at.filter(|_| work.pending_count == 0) else {
+        return Ok(Refusal::NotIdle.into());
+    };
+    if now < idle_at {
+        return Ok(Refusal::NotDue.into());
+    }
+    // Who holds it means to look into it. OURS-06
+    if !work.holds.is_empty() {
+        return Ok(Deferral::Held.into());
+    }
+    // What is accepted and not yet routed here may be its input in a moment. DONE-02
+    if unrouted::lowest_of(tx, work.id, work.scope)?.is_some() {
+        return Ok(Outcome::Conflict.into());
+    }
+    terminate(tx, now, &mut work, "idle since its handoff for as long as its kind allows")?;
+    Ok(Step::accepted(Receipt::Cancelled { work: work.id }, &work))
+}
+
+/// Ends an open work with its attempt, wait and timers. Pending input stays as audit. CANCEL-02
+/// CANCEL-03 CANCEL-11
+pub(super) fn terminate(
+    tx: &mut dyn Tx,
+    now: Millis,
+    work: &mut Work,
+    reason: &str,
+) -> Result<(), StoreError> {
+    cancel_attempt(tx, now, work)?;
+    cancel_wait(tx, now, work)?;
+    work.holds = Holds::NONE;
+    work.idle_at = None;
     work.next_trigger = None;
     work.next_parent = None;
     work.reason = Some(reason.to_owned());
     // Written last, so that nothing of it is open when it is terminal.
     work.status = WorkStatus::Cancelled;
-    works::save(tx, &mut work, now)?;
-    Ok(Step::accepted(receipt, &work))
+    works::save(tx, work, now)
 }
 
 /// Fences whoever holds the attempt, a recoverer included. CANCEL-05 CANCEL-10
@@ -49,7 +94,7 @@ fn cancel_attempt(tx: &mut dyn Tx, now: Millis, work: &mut Work) -> Result<(), S
         }
         Some(Phase::NeverHanded) | None => {}
     }
-    attempt.leave(AttemptStatus::Cancelled);
+    attempt.leave(AttemptStatus::Cancelled, now);
     attempt.ended_at = Some(now);
     attempts::save(tx, &attempt, attempt.epoch)?;
     work.attempt_is(n, attempt.epoch, AttemptStatus::Cancelled);
@@ -68,6 +113,7 @@ fn cancel_wait(tx: &mut dyn Tx, now: Millis, work: &mut Work) -> Result<(), Stor
         )));
     }
     timers::remove(tx, wait)?;
+    subscriptions::end(tx, wait)?;
     work.wait_is(wait, WaitStatus::Cancelled, None);
     Ok(())
 }

@@ -8,11 +8,18 @@ mod attempts;
 mod authority;
 mod cancel;
 mod causality;
+#[cfg(test)]
+mod faults;
+mod generations;
+mod holds;
 mod ingress;
 mod ownership;
 mod record;
 mod recovery;
+mod requests;
 pub mod routing;
+mod subscriptions;
+mod succession;
 #[cfg(test)]
 pub(crate) mod testing;
 mod timers;
@@ -49,16 +56,25 @@ fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, Stor
         Command::CommitRoute { proposal } => routing::commit_route(tx, now, proposal),
         Command::Claim { work, attempt_uid, token, lease, pin, capacity } => {
             let claim = attempts::NewClaim { uid: *attempt_uid, token: *token, lease: *lease, pin };
-            attempts::claim(tx, now, *work, &claim, *capacity)
+            attempts::claim(tx, now, *work, &claim, capacity)
         }
         Command::ClearNeverHanded { by } => attempts::clear_never_handed(tx, now, by),
         Command::Pin { by, metadata } => attempts::pin(tx, now, by, metadata),
         Command::Renew { by, lease } => attempts::renew(tx, now, by, *lease),
-        Command::Complete { by, status } => attempts::complete(tx, now, by, status.as_deref()),
+        Command::Complete { by, ending, status } => {
+            attempts::complete(tx, now, by, *ending, status.as_deref())
+        }
         Command::Fail { by, reason } => attempts::fail(tx, now, by, reason),
-        Command::RegisterWait { by, uid, keys, types, after, deadline } => {
-            let wanted =
-                waits::Wanted { uid: *uid, keys, types, after: *after, deadline: *deadline };
+        Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes } => {
+            let wanted = waits::Wanted {
+                uid: *uid,
+                keys,
+                types,
+                after: *after,
+                deadline: *deadline,
+                source: source.as_ref(),
+                read_scopes,
+            };
             waits::register_wait(tx, now, by, &wanted)
         }
         Command::Wake { wait } => waits::wake(tx, now, *wait),
@@ -71,7 +87,32 @@ fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, Stor
             recovery::settle_recovery(tx, now, by, *verdict, reason)
         }
         Command::Vacate { work, segment } => recovery::vacate(tx, now, *work, *segment),
-        Command::Cancel { work, reason } => cancel::cancel(tx, now, *work, reason),
+        Command::Cancel { work, expect, for_good, reason } => {
+            cancel::cancel(tx, now, *work, *expect, *for_good, reason)
+        }
+        Command::Reload { digest, body } => generations::reload(tx, now, digest, body),
+        Command::Drop { event, reason } => routing::drop_event(tx, now, *event, reason),
+        Command::Replay { event, request } => ingress::replay(tx, now, *event, request),
+        Command::Reopen { work, expect, request, successor } => {
+            succession::reopen(tx, now, *work, *expect, request, *successor)
+        }
+        Command::CreateWork { request, scope, create, key, parent, authorised, data } => {
+            let wanted = ownership::Wanted {
+                scope,
+                create,
+                key: key.as_ref(),
+                parent: *parent,
+                authorised: *authorised,
+                data: data.as_deref(),
+            };
+            ownership::create_work(tx, now, request, &wanted)
+        }
+        Command::Hold { work, expect, reason } => holds::hold(tx, now, *work, *expect, reason),
+        Command::Release { work, expect, request } => {
+            holds::release(tx, now, *work, *expect, request)
+        }
+        Command::Translate { wait, event } => subscriptions::translate(tx, now, *wait, *event),
+        Command::CloseIdle { work } => cancel::close_idle(tx, now, *work),
     }
 }
 
@@ -83,13 +124,15 @@ struct Step {
     digest: Option<i64>,
     /// The end of the lease that the command acted under.
     expires_at: Option<Millis>,
+    /// It wrote although its answer says that nothing is new. REJECT-11 OURS-17
+    wrote: bool,
 }
 
 impl Step {
     /// An accepted command that touched this work.
     fn accepted(receipt: Receipt, work: &Work) -> Self {
         let outcome = Outcome::Accepted(receipt);
-        Self { outcome, digest: Some(work.digest()), expires_at: None }
+        Self { outcome, digest: Some(work.digest()), expires_at: None, wrote: false }
     }
 
     /// Notes the lease it acted under.
@@ -100,7 +143,9 @@ impl Step {
 
 impl From<Outcome> for Step {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, digest: None, expires_at: None }
+        // Only one refusal writes: the diagnostic of a causal limit. REJECT-11
+        let wrote = outcome == Outcome::Refused(Refusal::DepthLimit);
+        Self { outcome, digest: None, expires_at: None, wrote }
     }
 }
 

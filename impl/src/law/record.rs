@@ -3,10 +3,10 @@
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::command::{Command, Outcome, Refusal};
+use crate::command::{Command, Outcome};
 use crate::domain::{
-    Actor, AttemptNo, Authority, Deadline, Duration, Epoch, Key, Millis, NewEvent, Proposal, Seq,
-    TokenHash, Verdict, WaitId, WaitUid, WorkId,
+    Actor, AttemptNo, Authority, Deadline, Decision, Duration, Ending, Epoch, Key, Millis,
+    NewEvent, Proposal, ScopeLimit, Seq, Source, TokenHash, Verdict, WaitId, WaitUid, WorkId,
 };
 use crate::store::journal::{self, NewRow, Quota};
 use crate::store::{StoreError, Tx};
@@ -29,7 +29,7 @@ pub(super) fn record(
         return Ok(());
     }
     let actor = actor.to_string();
-    if !had_effect(&step.outcome) && !within_quota(tx, now, &actor)? {
+    if !had_effect(step) && !within_quota(tx, now, &actor)? {
         return Ok(());
     }
     let args = to_json(&Args { expires_at: step.expires_at, of: args(command) })?;
@@ -51,13 +51,8 @@ pub(super) fn record(
     journal::append(tx, &row)
 }
 
-/// Only one refusal writes: the diagnostic of a causal limit. REJECT-11
-fn had_effect(outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Accepted(_) => true,
-        Outcome::Refused(refusal) => *refusal == Refusal::DepthLimit,
-        Outcome::Duplicate(_) | Outcome::Deferred(_) | Outcome::Conflict => false,
-    }
+fn had_effect(step: &Step) -> bool {
+    step.wrote || matches!(step.outcome, Outcome::Accepted(_))
 }
 
 /// Whether this actor has a row left in this minute; closes its last minute if that suppressed any.
@@ -133,14 +128,45 @@ enum Of<'a> {
         max_depth: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         body: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        suspect_within: Option<Duration>,
     },
     CommitRoute {
         event: Seq,
         resolved: Option<(WorkId, i64)>,
         generation: i64,
         route: Option<&'a str>,
+        decision: &'static str,
+        #[serde(skip_serializing_if = "<[Key]>::is_empty")]
+        attach: &'a [Key],
         #[serde(skip_serializing_if = "Option::is_none")]
         create: Option<&'a str>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        standing: bool,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        reopen: bool,
+    },
+    Reload {
+        config: &'a str,
+    },
+    Event {
+        event: Seq,
+    },
+    Replay {
+        event: Seq,
+        request: &'a str,
+    },
+    CreateWork {
+        request: &'a str,
+        scope: &'a str,
+        kind: &'a str,
+        standing: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<&'a Key>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<WorkId>,
+        authorised: bool,
+        max_depth: u32,
     },
     Claim {
         work: WorkId,
@@ -149,7 +175,9 @@ enum Of<'a> {
         generation: i64,
         resumes: bool,
         holds_until_pin: bool,
-        capacity: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        active: Option<Duration>,
+        capacity: &'a [ScopeLimit],
     },
     Authority {
         work: WorkId,
@@ -157,6 +185,8 @@ enum Of<'a> {
         epoch: Epoch,
         #[serde(skip_serializing_if = "Option::is_none")]
         verdict: Option<Verdict>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ending: Option<Ending>,
     },
     RegisterWait {
         work: WorkId,
@@ -168,9 +198,15 @@ enum Of<'a> {
         after: Seq,
         #[serde(skip_serializing_if = "Option::is_none")]
         deadline: Option<Deadline>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        source: Option<&'a Source>,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        read_scopes: &'a [String],
     },
     Wait {
         wait: WaitId,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        event: Option<Seq>,
     },
     Recovery {
         work: WorkId,
@@ -183,6 +219,12 @@ enum Of<'a> {
     },
     Work {
         work: WorkId,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        expect: Option<AttemptNo>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        request: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        for_good: Option<bool>,
     },
 }
 
@@ -190,6 +232,24 @@ fn args(command: &Command) -> Of<'_> {
     match command {
         Command::Accept { event } => accept(event),
         Command::CommitRoute { proposal } => commit_route(proposal),
+        Command::Reload { digest, body: _ } => Of::Reload { config: digest },
+        Command::Drop { event, reason: _ } => Of::Event { event: *event },
+        Command::Replay { event, request } => Of::Replay { event: *event, request: &request.id },
+        Command::Reopen { work, expect, request, successor: _ }
+        | Command::Release { work, expect, request } => operator(*work, *expect, Some(&request.id)),
+        Command::CreateWork { request, scope, create, key, parent, authorised, data: _ } => {
+            Of::CreateWork {
+                request: &request.id,
+                scope,
+                kind: &create.kind,
+                standing: create.standing,
+                key: key.as_ref(),
+                parent: *parent,
+                authorised: *authorised,
+                max_depth: request.limits.max_depth,
+            }
+        }
+        Command::Hold { work, expect, reason: _ } => operator(*work, *expect, None),
         Command::Claim { work, attempt_uid: _, token: _, lease, pin, capacity } => Of::Claim {
             work: *work,
             lease: *lease,
@@ -197,35 +257,49 @@ fn args(command: &Command) -> Of<'_> {
             generation: pin.generation.0,
             resumes: pin.resumes,
             holds_until_pin: pin.holds_until_pin,
-            capacity: *capacity,
+            active: pin.active,
+            capacity,
         },
         Command::ClearNeverHanded { by }
         | Command::Pin { by, metadata: _ }
         | Command::Renew { by, lease: _ }
-        | Command::Complete { by, status: _ }
-        | Command::Fail { by, reason: _ } => authority(by, None),
-        Command::SettleRecovery { by, verdict, reason: _ } => authority(by, Some(*verdict)),
-        Command::RegisterWait { by, uid, keys, types, after, deadline } => Of::RegisterWait {
-            work: by.work,
-            attempt: by.attempt,
-            epoch: by.epoch,
-            wait: *uid,
-            keys,
-            types,
-            after: *after,
-            deadline: *deadline,
-        },
-        Command::Wake { wait } | Command::FireTimer { wait } | Command::AcceptTimeout { wait } => {
-            Of::Wait { wait: *wait }
+        | Command::Fail { by, reason: _ } => authority(by, None, None),
+        Command::Complete { by, ending, status: _ } => authority(by, None, Some(*ending)),
+        Command::SettleRecovery { by, verdict, reason: _ } => authority(by, Some(*verdict), None),
+        Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes } => {
+            Of::RegisterWait {
+                work: by.work,
+                attempt: by.attempt,
+                epoch: by.epoch,
+                wait: *uid,
+                keys,
+                types,
+                after: *after,
+                deadline: *deadline,
+                source: source.as_ref(),
+                read_scopes,
+            }
         }
+        Command::Wake { wait } | Command::FireTimer { wait } | Command::AcceptTimeout { wait } => {
+            Of::Wait { wait: *wait, event: None }
+        }
+        Command::Translate { wait, event } => Of::Wait { wait: *wait, event: Some(*event) },
         Command::ClaimRecovery { work, token: TokenHash(_), lease } => {
             Of::Recovery { work: *work, lease: *lease }
         }
         Command::Vacate { work, segment } => {
             Of::Segment { work: *work, attempt: segment.attempt, epoch: segment.epoch }
         }
-        Command::Cancel { work, reason: _ } => Of::Work { work: *work },
+        Command::CloseIdle { work } => operator(*work, None, None),
+        Command::Cancel { work, expect, for_good, reason: _ } => {
+            let (work, expect, for_good) = (*work, *expect, Some(*for_good));
+            Of::Work { work, expect, request: None, for_good }
+        }
     }
+}
+
+fn operator(work: WorkId, expect: Option<AttemptNo>, request: Option<&str>) -> Of<'_> {
+    Of::Work { work, expect, request, for_good: None }
 }
 
 fn accept(event: &NewEvent) -> Of<'_> {
@@ -239,21 +313,33 @@ fn accept(event: &NewEvent) -> Of<'_> {
         max_depth: event.limits.max_depth,
         // Half a hash tells bodies apart; the journal is written for every event.
         body: event.payload.as_ref().map(|body| hex::encode(&Sha256::digest(body)[..16])),
+        suspect_within: event.suspect_within,
     }
 }
 
 fn commit_route(proposal: &Proposal) -> Of<'_> {
+    let (decision, attach, create) = match &proposal.decision {
+        Decision::Decline => ("decline", [].as_slice(), None),
+        Decision::Drop => ("drop", [].as_slice(), None),
+        Decision::Close => ("close", [].as_slice(), None),
+        Decision::Update { attach } => ("update", attach.as_slice(), None),
+        Decision::Work { attach, create } => ("work", attach.as_slice(), create.as_ref()),
+    };
     Of::CommitRoute {
         event: proposal.event,
         resolved: proposal.resolved,
         generation: proposal.generation.0,
         route: proposal.route.as_deref(),
-        create: proposal.create.as_ref().map(|work| work.kind.as_str()),
+        decision,
+        attach,
+        create: create.map(|work| work.kind.as_str()),
+        standing: create.is_some_and(|work| work.standing),
+        reopen: proposal.reopen.is_some(),
     }
 }
 
-fn authority<'a>(by: &Authority, verdict: Option<Verdict>) -> Of<'a> {
-    Of::Authority { work: by.work, attempt: by.attempt, epoch: by.epoch, verdict }
+fn authority<'a>(by: &Authority, verdict: Option<Verdict>, ending: Option<Ending>) -> Of<'a> {
+    Of::Authority { work: by.work, attempt: by.attempt, epoch: by.epoch, verdict, ending }
 }
 
 #[cfg(test)]

@@ -5,17 +5,20 @@ use type_safe_id::TypeSafeId;
 
 use crate::command::{Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, Event, Generation, Key, MarkKind, Millis, Proposal, ProposedWork, Seq, WorkId,
-    WorkStatus, WorkUid, derived_uuid,
+    AttemptNo, Decision, Event, Generation, Key, MarkKind, Millis, Proposal, ProposedWork, Seq,
+    WorkId, WorkStatus, WorkUid, derived_uuid,
 };
 use crate::store::events::Place;
 use crate::store::marks::Mark;
+use crate::store::rejections::Derived;
 use crate::store::works::Work;
 use crate::store::{
     StoreError, Tx, events, generations, keys, marks, names, payloads, unrouted, waits, works,
 };
 
-use super::ingress::resolve;
+use super::cancel::terminate;
+pub use super::ingress::resolve;
+use super::succession::reopen_by_route;
 use super::{Step, ownership, waits as law_of_waits};
 
 /// What a route handler gets to see of one unrouted event: detached copies. ROUTE-12
@@ -51,21 +54,37 @@ pub struct WorkView {
 }
 
 impl Snapshot {
-    /// The proposal of an evaluation that read this: the name of the first matching route, and the
-    /// kind of work it would create where nothing owns the event's key. ROUTE-08 ROUTE-16
+    /// The proposal of an evaluation that read this and decided so. ROUTE-08
     #[must_use]
-    pub fn propose(&self, route: Option<&str>, kind: Option<&str>) -> Proposal {
-        let creates = route.is_some() && self.event.key.is_some() && self.work.is_none();
-        let create = kind
-            .filter(|_| creates)
-            .map(|kind| ProposedWork { uid: proposed_uid(&self.event, 0), kind: kind.to_owned() });
+    pub fn decide(&self, route: Option<&str>, decision: Decision) -> Proposal {
         Proposal {
             event: self.event.seq,
             resolved: self.work.as_ref().map(|work| (work.id, work.revision)),
             generation: self.generation,
             route: route.map(str::to_owned),
-            create,
+            decision,
+            reopen: None,
         }
+    }
+
+    /// The same of a route that finds or creates work: its name, and the kind of work it would
+    /// create where nothing owns the event's key. ROUTE-16
+    #[must_use]
+    pub fn propose(&self, route: Option<&str>, kind: Option<&str>) -> Proposal {
+        let creates = self.event.key.is_some() && self.work.is_none();
+        let create = kind.filter(|_| creates).map(|kind| self.fresh(kind));
+        let decision = match route {
+            Some(_) => Decision::Work { attach: Vec::new(), create },
+            None => Decision::Decline,
+        };
+        self.decide(route, decision)
+    }
+
+    /// The work that a decision about this event would create. ROUTE-16
+    #[must_use]
+    pub fn fresh(&self, kind: &str) -> ProposedWork {
+        let uid = proposed_uid(&self.event, 0);
+        ProposedWork { uid, kind: kind.to_owned(), standing: false }
     }
 }
 
@@ -131,19 +150,92 @@ pub(super) fn commit_route(
     if work.as_ref().is_some_and(|work| work.scope != event.scope) {
         return Ok(Refusal::WrongScope.into());
     }
-    if let Some(work) = &work {
-        // Relative to what resolves now; a high-water mark would strand late joiners. OWN-05 OWN-09
-        if unrouted::lowest_of(tx, work.id, work.scope)?.is_some_and(|lowest| lowest < event.seq) {
-            return Ok(Deferral::OutOfTurn.into());
-        }
+    if out_of_turn(tx, work.as_ref(), event.seq)? {
+        return Ok(Deferral::OutOfTurn.into());
     }
-    Routing { now, event, proposal }.route(tx, work)
+    let (generation, route) = (proposal.generation, proposal.route.as_deref());
+    let marking = Marking { now, event, route, reason: None, generation };
+    Routing { marking, proposal }.route(tx, work)
+}
+
+/// Whether a lower unrouted event resolves to the same work. Relative to what resolves now: a
+/// high-water mark would strand late joiners. OWN-05 OWN-09
+fn out_of_turn(tx: &mut dyn Tx, work: Option<&Work>, event: Seq) -> Result<bool, StoreError> {
+    let Some(work) = work else { return Ok(false) };
+    Ok(unrouted::lowest_of(tx, work.id, work.scope)?.is_some_and(|lowest| lowest < event))
+}
+
+/// Marks an unrouted event so that it can never be input, in its turn. OURS-07
+pub(super) fn drop_event(
+    tx: &mut dyn Tx,
+    now: Millis,
+    event: Seq,
+    reason: &str,
+) -> Result<Step, StoreError> {
+    let Some(event) = events::place(tx, event)? else { return Ok(Refusal::UnknownEvent.into()) };
+    if marks::get(tx, event.seq)?.is_some() {
+        return Ok(Refusal::AlreadyRouted.into());
+    }
+    match event.derived {
+        Some(Derived::Timeout | Derived::Alias | Derived::TurnEnded) => {
+            return Ok(Refusal::CoreType.into());
+        }
+        Some(Derived::Continuation | Derived::Successor | Derived::Replay) | None => {}
+    }
+    let work = match resolve(tx, &event)? {
+        Some(work) => Some(works::referred(tx, work)?),
+        None => None,
+    };
+    // An owner elsewhere is none of its business. OWN-03
+    let work = work.filter(|work| work.scope == event.scope);
+    if out_of_turn(tx, work.as_ref(), event.seq)? {
+        return Ok(Deferral::OutOfTurn.into());
+    }
+    let generation = generations::current_no(tx)?;
+    let marking = Marking { now, event, route: None, reason: Some(reason), generation };
+    marking.mark(tx, MarkKind::OperatorDrop, work.as_ref())
+}
+
+/// How the event at hand is marked.
+struct Marking<'a> {
+    now: Millis,
+    event: Place,
+    route: Option<&'a str>,
+    reason: Option<&'a str>,
+    generation: Generation,
+}
+
+impl Marking<'_> {
+    /// Writes the one mark of the event. ROUTE-19
+    fn mark(
+        &self,
+        tx: &mut dyn Tx,
+        kind: MarkKind,
+        work: Option<&Work>,
+    ) -> Result<Step, StoreError> {
+        let event = self.event.seq;
+        if !unrouted::remove(tx, event)? {
+            return Err(StoreError::corrupt(format!(
+                "event {event} has no mark and is not queued for routing"
+            )));
+        }
+        let Self { now: at, route, reason, generation, .. } = *self;
+        let associated = work.map(|work| work.id);
+        marks::insert(
+            tx,
+            &Mark { event, kind, work: associated, wait: None, route, reason, generation, at },
+        )?;
+        let receipt = Receipt::Routed { event, mark: kind, work: associated };
+        Ok(match work {
+            Some(work) => Step::accepted(receipt, work),
+            None => Outcome::Accepted(receipt).into(),
+        })
+    }
 }
 
 /// One routing commit past its guards.
 struct Routing<'a> {
-    now: Millis,
-    event: Place,
+    marking: Marking<'a>,
     proposal: &'a Proposal,
 }
 
@@ -151,9 +243,8 @@ impl Routing<'_> {
     /// The first line that applies decides.
     fn route(&self, tx: &mut dyn Tx, work: Option<Work>) -> Result<Step, StoreError> {
         let Some(mut work) = work else { return self.route_unowned(tx) };
-        // Late for good: kept, associated, and inert. TERM-02
         if work.status.is_terminal() {
-            return self.mark(tx, MarkKind::Terminal, Some(&work));
+            return self.come_late(tx, &work);
         }
         // A wait is tried before any route. POLICY-02
         if let Some(wait) = waits::active_of(tx, work.id)?
@@ -161,38 +252,84 @@ impl Routing<'_> {
         {
             return self.wake(tx, &mut work, &wait);
         }
-        if self.proposal.route.is_none() {
-            return self.mark(tx, MarkKind::Unmatched, None);
+        // An alias needs no route: it was made for this work. POLICY-03 ALIAS-05
+        if self.marking.event.derived == Some(Derived::Alias) {
+            return self.queue(tx, &mut work, &[]);
         }
-        // Whatever the work is doing, its status does not change. POLICY-03 POLICY-04
-        ownership::append(tx, &mut work, self.event.seq)?;
-        works::save(tx, &mut work, self.now)?;
-        self.mark(tx, MarkKind::Queued, Some(&work))
+        match &self.proposal.decision {
+            Decision::Decline => self.marking.mark(tx, MarkKind::Unmatched, None),
+            Decision::Drop => self.marking.mark(tx, MarkKind::Drop, Some(&work)),
+            Decision::Close => self.close(tx, &mut work),
+            Decision::Update { attach } | Decision::Work { attach, .. } => {
+                self.queue(tx, &mut work, attach)
+            }
+        }
+    }
+
+    /// Late for good: kept, associated, and inert; a successor is another work. TERM-02 TERM-03
+    fn come_late(&self, tx: &mut dyn Tx, work: &Work) -> Result<Step, StoreError> {
+        if let Some(successor) = self.proposal.reopen {
+            let Marking { now, event, .. } = &self.marking;
+            reopen_by_route(tx, *now, work, event, successor)?;
+        }
+        self.marking.mark(tx, MarkKind::Terminal, Some(work))
+    }
+
+    /// Cancels the work, for good, with this event as the cause. OURS-02
+    fn close(&self, tx: &mut dyn Tx, work: &mut Work) -> Result<Step, StoreError> {
+        work.closed_by = Some(self.marking.event.seq);
+        let route = self.proposal.route.as_deref().unwrap_or("a handler");
+        let reason = format!("closed by event {} through `{route}`", self.marking.event.seq);
+        terminate(tx, self.marking.now, work, &reason)?;
+        self.marking.mark(tx, MarkKind::Close, Some(work))
+    }
+
+    /// Whatever the work is doing, its status does not change. POLICY-03 POLICY-04
+    fn queue(&self, tx: &mut dyn Tx, work: &mut Work, attach: &[Key]) -> Result<Step, StoreError> {
+        if ownership::owned_by_another(tx, attach, Some(work.id))? {
+            return Ok(Refusal::KeyOwned.into());
+        }
+        ownership::attach(tx, work, attach)?;
+        ownership::append(tx, work, self.marking.event.seq)?;
+        works::save(tx, work, self.marking.now)?;
+        self.marking.mark(tx, MarkKind::Queued, Some(work))
     }
 
     fn route_unowned(&self, tx: &mut dyn Tx) -> Result<Step, StoreError> {
-        let (Some(_), Some(key), Some(create)) =
-            (&self.proposal.route, self.event.key, &self.proposal.create)
-        else {
-            return self.mark(tx, MarkKind::Unmatched, None);
+        let (attach, create) = match &self.proposal.decision {
+            Decision::Decline | Decision::Close | Decision::Update { .. } => {
+                return self.marking.mark(tx, MarkKind::Unmatched, None);
+            }
+            Decision::Drop => return self.marking.mark(tx, MarkKind::Drop, None),
+            Decision::Work { attach, create } => (attach, create),
         };
-        let mut work = ownership::create(tx, self.now, &self.event, key, create)?;
-        ownership::append(tx, &mut work, self.event.seq)?;
-        works::save(tx, &mut work, self.now)?;
-        self.mark(tx, MarkKind::Queued, Some(&work))
+        if ownership::owned_by_another(tx, attach, None)? {
+            return Ok(Refusal::KeyOwned.into());
+        }
+        let Some(create) = create.as_ref().filter(|_| self.marking.event.target.is_none()) else {
+            return self.marking.mark(tx, MarkKind::Unmatched, None);
+        };
+        // Published by the owner of its own key: that work is not its own input. WAIT-06
+        if let Some(key) = self.marking.event.key
+            && keys::owner(tx, key)?.is_some()
+        {
+            return self.marking.mark(tx, MarkKind::Unmatched, None);
+        }
+        let mut work = ownership::create(tx, self.marking.now, &self.marking.event, create)?;
+        self.queue(tx, &mut work, attach)
     }
 
     /// Whether this event fits the wait of the work it resolves to. A timeout fits by identity
     /// alone. WAIT-03 WAIT-04 WAIT-05 WAIT-08
     fn matches(&self, tx: &mut dyn Tx, wait: &waits::Wait) -> Result<bool, StoreError> {
-        if wait.timeout == Some(self.event.seq) {
+        if wait.timeout == Some(self.marking.event.seq) {
             return Ok(true);
         }
-        let Some(key) = self.event.key else { return Ok(false) };
-        if self.event.seq <= wait.after {
+        let Some(key) = self.marking.event.key else { return Ok(false) };
+        if self.marking.event.seq <= wait.after {
             return Ok(false);
         }
-        waits::fits(tx, wait.id, key, self.event.event_type)
+        waits::fits(tx, wait.id, key, self.marking.event.event_type)
     }
 
     fn wake(
@@ -204,44 +341,17 @@ impl Routing<'_> {
         let winner = waits::lowest_match(tx, wait)?;
         // A lower match would be unrouted and ahead of this event, or pending and would have woken
         // the wait when it came.
-        if winner != Some(self.event.seq) {
+        if winner != Some(self.marking.event.seq) {
             return Err(StoreError::corrupt(format!(
                 "wait {} is active although event {winner:?} matched before event {}",
-                wait.id, self.event.seq
+                wait.id, self.marking.event.seq
             )));
         }
-        law_of_waits::wake_by(tx, self.now, work, wait, self.event.seq)?;
-        works::save(tx, work, self.now)?;
+        law_of_waits::wake_by(tx, self.marking.now, work, wait, self.marking.event.seq)?;
+        works::save(tx, work, self.marking.now)?;
         let mark = MarkKind::Woke;
-        let receipt = Receipt::Routed { event: self.event.seq, mark, work: Some(work.id) };
+        let receipt = Receipt::Routed { event: self.marking.event.seq, mark, work: Some(work.id) };
         Ok(Step::accepted(receipt, work))
-    }
-
-    fn mark(
-        &self,
-        tx: &mut dyn Tx,
-        kind: MarkKind,
-        work: Option<&Work>,
-    ) -> Result<Step, StoreError> {
-        if !unrouted::remove(tx, self.event.seq)? {
-            return Err(StoreError::corrupt(format!(
-                "event {} has no mark and is not queued for routing",
-                self.event.seq
-            )));
-        }
-        let route = self.proposal.route.as_deref();
-        let generation = self.proposal.generation;
-        let (event, at) = (self.event.seq, self.now);
-        let associated = work.map(|work| work.id);
-        marks::insert(
-            tx,
-            &Mark { event, kind, work: associated, wait: None, route, generation, at },
-        )?;
-        let receipt = Receipt::Routed { event, mark: kind, work: associated };
-        Ok(match work {
-            Some(work) => Step::accepted(receipt, work),
-            None => Outcome::Accepted(receipt).into(),
-        })
     }
 }
 

@@ -7,11 +7,14 @@ use uuid::Uuid;
 
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
-    Actor, AttemptNo, Authority, BindingPin, CausalLimits, Deadline, Duration, Epoch, Generation,
-    IngressId, Key, MarkKind, Millis, NewEvent, Proposal, Segment, Seq, Token, TokenHash, Verdict,
-    WaitId, WorkId,
+    Actor, AttemptNo, Authority, BindingPin, CausalLimits, Deadline, Decision, Duration, Ending,
+    Epoch, Generation, IngressId, Key, MarkKind, Millis, NewEvent, Proposal, ProposedWork, Request,
+    ScopeLimit, Segment, Seq, Source, Token, TokenHash, Verdict, WaitId, WorkId,
 };
-use crate::store::{Engine, Observation, Session, Store, StoreError, observe, observe::SeenWork};
+use crate::store::{
+    Engine, Observation, Session, Store, StoreError, observe,
+    observe::{SeenEvent, SeenWork},
+};
 
 use super::{apply, routing};
 
@@ -98,10 +101,47 @@ impl<'s> Bench<'s> {
         }
     }
 
+    /// The proposal of a handler that decided so about an unrouted event.
+    pub(crate) fn proposal(&mut self, event: Seq, decision: Decision) -> Proposal {
+        routing::snapshot(&mut self.tx, event)
+            .expect("a snapshot")
+            .expect("an unrouted event")
+            .decide(Some("route"), decision)
+    }
+
+    /// Routes an event by a decision, and answers its mark and work.
+    pub(crate) fn decide(&mut self, event: Seq, decision: Decision) -> (MarkKind, Option<WorkId>) {
+        let proposal = self.proposal(event, decision);
+        match self.accepted(&Command::CommitRoute { proposal }) {
+            Receipt::Routed { mark, work, .. } => (mark, work),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The event that a request became.
+    pub(crate) fn requested(&mut self, command: &Command) -> Seq {
+        match self.accepted(command) {
+            Receipt::Event { seq } => seq,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn event_at(&mut self, seq: Seq) -> SeenEvent {
+        let seen = self.see().events.into_iter().find(|seen| seen.seq == seq);
+        seen.expect("the event is there")
+    }
+
     /// A ready work that owns `key`, made by an event of its own.
     pub(crate) fn ready(&mut self, name: &str) -> WorkId {
         let seq = self.accept(event(&format!("make-{name}")).with_key(name));
         self.route(seq).1.expect("a work was made")
+    }
+
+    /// The same of a kind whose work outlives its attempts.
+    pub(crate) fn standing(&mut self, name: &str) -> WorkId {
+        let seq = self.accept(event(&format!("make-{name}")).with_key(name));
+        let create = Some(ProposedWork { standing: true, ..fresh_work(name) });
+        self.decide(seq, Decision::Work { attach: Vec::new(), create }).1.expect("a work was made")
     }
 
     /// A new pending input of the work that owns `name`.
@@ -128,8 +168,8 @@ impl<'s> Bench<'s> {
     pub(crate) fn claim_command(&mut self, work: WorkId) -> (Command, TokenHash) {
         let token = self.token();
         let attempt_uid = TypeSafeId::from_uuid(Uuid::from_u128(self.minted.into()));
-        let command =
-            Command::Claim { work, attempt_uid, token, lease: LEASE, pin: pin(true), capacity: 9 };
+        let (pin, capacity) = (pin(true), limit("acme", 9));
+        let command = Command::Claim { work, attempt_uid, token, lease: LEASE, pin, capacity };
         (command, token)
     }
 
@@ -193,6 +233,48 @@ impl<'s> Bench<'s> {
         (by, wait)
     }
 
+    /// Makes another configuration current.
+    pub(crate) fn reload(&mut self, body: &str) {
+        let (digest, body) = ("d".to_owned(), body.to_owned());
+        self.accepted(&Command::Reload { digest, body });
+    }
+
+    /// A work that subscribes, is held and released, hands off, is closed idle and reopened.
+    fn subscribed_round(&mut self, source: &str, round: u32) {
+        let name = format!("s{round}");
+        let by = self.running(&name);
+        let after = self.last_seq();
+        let mut command = wait_command(by, &[&name], after, None);
+        if let Command::RegisterWait { source: of, .. } = &mut command {
+            let (extension, scope) = ("tool".to_owned(), "acme".to_owned());
+            *of = Some(Source { extension, key: key(source), scope });
+        }
+        let (wait, _) = self.wait_on(&command);
+        self.vacate(by);
+        let news = self.accept(event(&format!("news-{round}")).with_key(source));
+        let alias = self.requested(&Command::Translate { wait, event: news });
+        self.route(alias);
+        self.accepted(&Command::Drop { event: news, reason: String::new() });
+        let work = by.work;
+        self.accepted(&Command::Hold { work, expect: None, reason: String::new() });
+        let release = request(&format!("release-{round}"));
+        self.accepted(&Command::Release { work, expect: None, request: release });
+        let by = self.claim_and_pin(work);
+        let ending = Ending::Handoff { close_after: Some(Duration(1)) };
+        let status = Some("fine".to_owned());
+        self.accepted(&Command::Complete { by, ending, status });
+        let ended = self.last_seq();
+        self.route(ended);
+        self.later(1);
+        self.accepted(&Command::CloseIdle { work });
+        let reopen = request(&format!("reopen-{round}"));
+        let successor = fresh_work(&format!("successor-{round}")).uid;
+        self.accepted(&Command::Reopen { work, expect: None, request: reopen, successor });
+        let replay = request(&format!("replay-{round}"));
+        let replayed = self.requested(&Command::Replay { event: news, request: replay });
+        self.accepted(&Command::Drop { event: replayed, reason: String::new() });
+    }
+
     pub(crate) fn last_seq(&mut self) -> Seq {
         crate::store::meta::last_seq(&mut self.tx).expect("the counter")
     }
@@ -226,6 +308,7 @@ pub(crate) fn steady(store: &Store, rounds: u32) -> Session<'_> {
         let (by, _) = bench.recover(by.work);
         bench.accepted(&settle(by, Verdict::Adopted));
         bench.accepted(&Command::Renew { by, lease: LEASE });
+        bench.subscribed_round(&name, round);
         if round % 2 == 0 {
             bench.accepted(&complete(by));
         } else {
@@ -240,9 +323,24 @@ pub(crate) fn matching() -> NewEvent {
     event("match").with_key("x")
 }
 
+pub(crate) fn limit(scope: &str, limit: u32) -> Vec<ScopeLimit> {
+    vec![ScopeLimit { scope: scope.to_owned(), limit }]
+}
+
+/// A request that nobody else makes under this name.
+pub(crate) fn request(id: &str) -> Request {
+    let uid = TypeSafeId::from_uuid(event(id).uid.uuid());
+    Request { uid, id: id.to_owned(), limits: CausalLimits { max_depth: 32 } }
+}
+
+pub(crate) fn fresh_work(name: &str) -> ProposedWork {
+    let uid = TypeSafeId::from_uuid(event(name).uid.uuid());
+    ProposedWork { uid, kind: "task".to_owned(), standing: false }
+}
+
 pub(crate) fn pin(resumes: bool) -> BindingPin {
     let binding = "shell".to_owned();
-    BindingPin { binding, generation: Generation(0), resumes, holds_until_pin: false }
+    BindingPin { binding, generation: Generation(0), resumes, holds_until_pin: false, active: None }
 }
 
 pub(crate) fn pin_command(by: Authority) -> Command {
@@ -264,11 +362,13 @@ pub(crate) fn wait_command(
         types: Vec::new(),
         after,
         deadline: timeout.map(|length| Deadline::After(Duration(length))),
+        source: None,
+        read_scopes: Vec::new(),
     }
 }
 
 pub(crate) fn complete(by: Authority) -> Command {
-    Command::Complete { by, status: None }
+    Command::Complete { by, ending: Ending::Completed, status: None }
 }
 
 pub(crate) fn fail(by: Authority) -> Command {
@@ -280,7 +380,8 @@ pub(crate) fn settle(by: Authority, verdict: Verdict) -> Command {
 }
 
 pub(crate) fn cancel(work: WorkId) -> Command {
-    Command::Cancel { work, reason: "no longer wanted".to_owned() }
+    let reason = "no longer wanted".to_owned();
+    Command::Cancel { work, expect: None, for_good: false, reason }
 }
 
 /// The same claim under a token that was never granted.
@@ -314,6 +415,7 @@ pub(crate) fn event(delivery: &str) -> NewEvent {
         target: None,
         limits: CausalLimits { max_depth: 32 },
         payload: Some(r#"{"secret":"hunter2"}"#.to_owned()),
+        suspect_within: None,
     }
 }
 

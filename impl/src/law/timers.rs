@@ -9,8 +9,8 @@ use crate::store::works::{self, Work};
 use crate::store::{StoreError, Tx, timers, unrouted};
 
 use super::Step;
-use super::causality::accept_derived;
-use super::waits::wake_and_save;
+use super::causality::{Made, accept_derived};
+use super::waits::{concerning, made_for, wake_and_save};
 
 /// Accepts the due timeout of a wait and wakes it, jointly; a match accepted before wakes it
 /// instead. WAKE-05 WAKE-06
@@ -23,8 +23,7 @@ pub(super) fn fire_timer(tx: &mut dyn Tx, now: Millis, wait: WaitId) -> Result<S
         return wake_and_save(tx, now, &wait, winner);
     }
     let work = works::referred(tx, wait.work)?;
-    let Some(timeout) = accept_derived(tx, now, Derived::Timeout, wait.parent, &wait, &work)?
-    else {
+    let Some(timeout) = accept(tx, now, &wait, &work)? else {
         return disable(tx, &wait, &work);
     };
     note(tx, &wait, timeout)?;
@@ -45,13 +44,29 @@ pub(super) fn accept_timeout(
         return Ok(Refusal::MatchAccepted.into());
     }
     let work = works::referred(tx, wait.work)?;
-    let Some(seq) = accept_derived(tx, now, Derived::Timeout, wait.parent, &wait, &work)? else {
+    let Some(seq) = accept(tx, now, &wait, &work)? else {
         return disable(tx, &wait, &work);
     };
     note(tx, &wait, seq)?;
     timers::remove(tx, wait.id)?;
-    unrouted::insert(tx, seq, work.scope, None, Some(work.id))?;
+    unrouted::insert(tx, seq, work.scope, None, Some(work.id), None)?;
     Ok(Step::accepted(Receipt::TimeoutAccepted { wait: wait.id, seq }, &work))
+}
+
+/// The timeout event of a wait, on the chain of its registration; `None` if that is too long.
+/// TIMER-01 TIMER-03
+fn accept(
+    tx: &mut dyn Tx,
+    now: Millis,
+    wait: &Wait,
+    work: &Work,
+) -> Result<Option<Seq>, StoreError> {
+    let made = Made {
+        target: Some(work.id),
+        payload: Some(format!(r#"{{"wait":"{}"}}"#, wait.uid)),
+        ..made_for(now, Derived::Timeout, wait, "core.wait.timeout", work.scope)
+    };
+    accept_derived(tx, now, Derived::Timeout, wait.parent, &made, concerning(wait))
 }
 
 /// The wait, if its timeout may be accepted now; else the answer. WAKE-04

@@ -2,19 +2,23 @@
 
 use crate::command::{Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptStatus, Authority, Deadline, Hold, Key, MarkKind, Millis, Phase, Seq, WaitId,
-    WaitStatus, WaitUid, WorkId, WorkStatus,
+    AttemptStatus, Authority, Deadline, Hold, Key, MarkKind, Millis, Phase, Seq, Source, WaitId,
+    WaitStatus, WaitUid, WorkId, WorkStatus, derived_uuid,
 };
 use crate::store::keys::{self, KeyId};
 use crate::store::marks::{self, Mark};
 use crate::store::names::{self, NameId};
 use crate::store::rejections::Derived;
 use crate::store::waits::{self, NewRow, Wait};
+use crate::store::words::Word as _;
 use crate::store::works::{self, Work};
-use crate::store::{StoreError, Tx, attempts, generations, inputs, meta, timers, unrouted};
+use crate::store::{
+    StoreError, Tx, attempts, events, generations, inputs, meta,
+    subscriptions as subscription_rows, timers, unrouted,
+};
 
-use super::causality::accept_derived;
-use super::{Step, authority, ownership};
+use super::causality::{Concerns, Made, Type, accept_derived};
+use super::{Step, authority, ownership, subscriptions};
 
 /// A wait as its caller asks for it.
 pub(super) struct Wanted<'a> {
@@ -23,6 +27,8 @@ pub(super) struct Wanted<'a> {
     pub(super) types: &'a [String],
     pub(super) after: Seq,
     pub(super) deadline: Option<Deadline>,
+    pub(super) source: Option<&'a Source>,
+    pub(super) read_scopes: &'a [String],
 }
 
 /// Parks or ends the attempt, registers the wait and scans accepted history, in one step. WAIT-16
@@ -41,12 +47,21 @@ pub(super) fn register_wait(
     if held.attempt.phase != Some(Phase::Pinned) {
         return Ok(Step::from(Refusal::NotRunning).under(lease));
     }
-    if wanted.keys.is_empty() && wanted.deadline.is_none() {
+    if wanted.keys.is_empty() && wanted.deadline.is_none() && wanted.source.is_none() {
         return Ok(Step::from(Refusal::WaitCannotEnd).under(lease));
     }
     let Some(keys) = owned(tx, held.work.id, wanted.keys)? else {
         return Ok(Step::from(Refusal::KeyNotOwned).under(lease));
     };
+    if let Some(source) = wanted.source {
+        // An alias carries one key of its dependent. ALIAS-05
+        if keys.is_empty() {
+            return Ok(Step::from(Refusal::KeyNotOwned).under(lease));
+        }
+        if !readable(tx, &held.work, source, wanted.read_scopes)? {
+            return Ok(Step::from(Refusal::ScopeNotReadable).under(lease));
+        }
+    }
     if wanted.after > meta::last_seq(tx)? {
         return Ok(Step::from(Refusal::WatermarkAhead).under(lease));
     }
@@ -55,11 +70,22 @@ pub(super) fn register_wait(
     register(tx, now, held, wanted, &keys, &types).map(|step| step.under(lease))
 }
 
-/// The rows of these keys if the work owns every one of them. WAIT-02
+/// Whether a source lies in the work's own scope, or in one it was granted. BIND-05 ALIAS-09
+fn readable(
+    tx: &mut dyn Tx,
+    work: &Work,
+    source: &Source,
+    granted: &[String],
+) -> Result<bool, StoreError> {
+    Ok(granted.contains(&source.scope) || names::text(tx, work.scope)? == source.scope)
+}
+
+/// The rows of these keys in their newest generation, if the work owns every one of them: a
+/// successor may go on saying the name it was reopened under. WAIT-02 TERM-04
 fn owned(tx: &mut dyn Tx, work: WorkId, wanted: &[Key]) -> Result<Option<Vec<KeyId>>, StoreError> {
     let mut rows = Vec::with_capacity(wanted.len());
     for key in wanted {
-        match keys::find(tx, key)? {
+        match keys::newest(tx, key)? {
             Some(held) if held.owner == Some(work) => rows.push(held.id),
             Some(_) | None => return Ok(None),
         }
@@ -97,7 +123,7 @@ fn register(
         timers::insert(tx, wait, fire_at)?;
     }
     let parks = attempt.pin.resumes;
-    attempt.leave(if parks { AttemptStatus::Parked } else { AttemptStatus::Waiting });
+    attempt.leave(if parks { AttemptStatus::Parked } else { AttemptStatus::Waiting }, now);
     attempt.ended_at = (!parks).then_some(now);
     attempts::save(tx, &attempt, attempt.epoch)?;
     work.attempt_is(attempt.n, attempt.epoch, attempt.status);
@@ -105,25 +131,31 @@ fn register(
     work.wait_is(wait, WaitStatus::Active, None);
     // The process has yet to be seen to exit; its word that it waits is no proof. POLICY-22
     work.marked = Some(attempt.segment());
-    let winner = wake_if_matched(tx, now, &mut work, wait)?;
+    let wait = referred(tx, wait)?;
+    if let Some(source) = wanted.source {
+        subscriptions::install(tx, now, &work, &wait, source)?;
+    }
+    let winner = wake_if_matched(tx, now, &mut work, &wait)?;
     works::save(tx, &mut work, now)?;
-    Ok(Step::accepted(Receipt::Waiting { wait, winner }, &work))
+    Ok(Step::accepted(Receipt::Waiting { wait: wait.id, winner }, &work))
 }
 
 fn wake_if_matched(
     tx: &mut dyn Tx,
     now: Millis,
     work: &mut Work,
-    wait: WaitId,
+    wait: &Wait,
 ) -> Result<Option<Seq>, StoreError> {
-    let Some(wait) = waits::get(tx, wait)? else {
-        return Err(StoreError::corrupt(format!("wait {wait} vanished as it was registered")));
-    };
-    let winner = waits::lowest_match(tx, &wait)?;
+    let winner = waits::lowest_match(tx, wait)?;
     if let Some(winner) = winner {
-        wake_by(tx, now, work, &wait, winner)?;
+        wake_by(tx, now, work, wait, winner)?;
     }
     Ok(winner)
+}
+
+fn referred(tx: &mut dyn Tx, wait: WaitId) -> Result<Wait, StoreError> {
+    waits::get(tx, wait)?
+        .ok_or_else(|| StoreError::corrupt(format!("wait {wait} vanished as it was registered")))
 }
 
 /// Wakes an active wait with its lowest match, once. WAKE-02 WAKE-07 WAKE-10
@@ -177,6 +209,7 @@ pub(super) fn wake_by(
         )));
     }
     timers::remove(tx, wait.id)?;
+    subscription_rows::end(tx, wait.id)?;
     if marks::get(tx, winner)?.is_none() {
         // Out of turn: a wake is no route effect, and routing the winner again must find this.
         unrouted::remove(tx, winner)?;
@@ -188,15 +221,50 @@ pub(super) fn wake_by(
     work.status = WorkStatus::Ready;
     work.wait_is(wait.id, WaitStatus::Woken, Some(winner));
     work.next_trigger = Some(winner);
-    work.next_parent = accept_derived(tx, now, Derived::Continuation, winner, wait, work)?;
+    work.next_parent = continuation(tx, now, work, wait, winner)?;
     match work.next_parent {
         Some(continuation) => {
             mark(tx, now, continuation, MarkKind::Continuation, work.id, wait.id)?
         }
         // The wake stands; going on from it needs a person. WAKE-24
-        None => work.hold = Some(Hold::CausalLimit),
+        None => work.holds.set(Hold::CausalLimit),
     }
     Ok(())
+}
+
+/// The event that a wake continues through, one deeper than its winner. WAKE-21 WAKE-22
+fn continuation(
+    tx: &mut dyn Tx,
+    now: Millis,
+    work: &Work,
+    wait: &Wait,
+    winner: Seq,
+) -> Result<Option<Seq>, StoreError> {
+    let uid = events::uid(tx, winner)?;
+    let made = Made {
+        payload: Some(format!(r#"{{"wait":"{}","winner":"{uid}"}}"#, wait.uid)),
+        ..made_for(now, Derived::Continuation, wait, "core.wait.woken", work.scope)
+    };
+    accept_derived(tx, now, Derived::Continuation, winner, &made, concerning(wait))
+}
+
+/// An event of core's own about a wait. Its identity is the wait's, so that making it again could
+/// only find it. TIMER-02 WAKE-21
+pub(super) fn made_for(
+    now: Millis,
+    kind: Derived,
+    wait: &Wait,
+    event_type: &'static str,
+    scope: NameId,
+) -> Made {
+    let uid = derived_uuid(now, wait.uid.uuid(), kind.word(), 0);
+    let delivery = format!("{}/{}", wait.uid, kind.word());
+    Made { wait: Some(wait.id), ..Made::new(uid, delivery, Type::Core(event_type), scope) }
+}
+
+/// Whom a diagnostic about a wait concerns.
+pub(super) const fn concerning(wait: &Wait) -> Concerns {
+    Concerns { wait: Some(wait.id), work: Some(wait.work), attempt: Some(wait.attempt) }
 }
 
 fn mark(
@@ -209,7 +277,7 @@ fn mark(
 ) -> Result<(), StoreError> {
     let generation = generations::current_no(tx)?;
     let (work, wait) = (Some(work), Some(wait));
-    marks::insert(tx, &Mark { event, kind, work, wait, route: None, generation, at })
+    marks::insert(tx, &Mark { event, kind, work, wait, route: None, reason: None, generation, at })
 }
 
 #[cfg(test)]

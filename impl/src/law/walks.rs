@@ -3,20 +3,22 @@
 
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, Authority, BindingPin, Epoch, MarkKind, Proposal, Segment, Seq, Verdict, WaitId,
-    WaitStatus, WorkId,
+    AttemptNo, Authority, BindingPin, Decision, Duration, Ending, Epoch, MarkKind, Proposal,
+    Segment, Seq, Source, Verdict, WaitId, WaitStatus, WorkId,
 };
 use crate::store::doctor::{Severity, examine};
-use crate::store::{generations, journal, meta, reads};
+use crate::store::subscriptions::{lowest_selected, of_wait};
+use crate::store::{journal, meta, reads};
 
-use super::routing::snapshot;
+use super::routing::{Snapshot, snapshot};
 use super::testing::{
-    Bench, LEASE, Vary as _, cancel, complete, event, fail, forged, nobody, pin_command, settle,
-    store, wait_command,
+    Bench, LEASE, Vary as _, cancel, event, fail, forged, fresh_work, key, limit, nobody,
+    pin_command, request, settle, store, wait_command,
 };
 
 const STEPS: u32 = 400;
 const SEEDS: u64 = 25;
+const KINDS: usize = 25;
 const KEYS: [&str; 6] = ["u", "v", "w", "x", "y", "z"];
 
 /// A small generator, so that a seed is the whole story of a walk.
@@ -40,7 +42,7 @@ struct Walk<'s> {
     dice: Dice,
     held: Vec<Authority>,
     proposals: Vec<Proposal>,
-    accepted: [u32; 16],
+    accepted: [u32; KINDS],
 }
 
 impl Walk<'_> {
@@ -94,7 +96,7 @@ impl Walk<'_> {
     }
 
     fn command(&mut self, step: u32) -> Command {
-        match self.dice.roll(20) {
+        match self.dice.roll(28) {
             0..=2 => self.accept(step),
             3..=6 => self.route(),
             7..=8 => self.claim(),
@@ -103,7 +105,7 @@ impl Walk<'_> {
             13 => match self.dice.roll(9) {
                 0..=3 => Command::Renew { by: self.by(), lease: LEASE },
                 4 => fail(self.by()),
-                _ => complete(self.by()),
+                _ => self.complete(),
             },
             14..=15 => self.register(),
             16 => Command::Wake { wait: self.wait() },
@@ -112,7 +114,22 @@ impl Walk<'_> {
                 _ => Command::AcceptTimeout { wait: self.wait() },
             },
             18 => self.recover(),
-            _ => self.vacate_or_cancel(),
+            19 => self.vacate_or_cancel(),
+            20..=22 => self.translate(),
+            23..=24 => match self.dice.roll(4) {
+                0 => {
+                    let body = (step / 40).to_string();
+                    Command::Reload { digest: "d".to_owned(), body }
+                }
+                _ => {
+                    let idle =
+                        self.bench.see().works.into_iter().find(|seen| seen.idle_at.is_some());
+                    let work = idle.map_or_else(|| self.work(), |seen| seen.work);
+                    Command::CloseIdle { work }
+                }
+            },
+            25 => self.operate(step),
+            _ => self.route(),
         }
     }
 
@@ -145,7 +162,9 @@ impl Walk<'_> {
         if let Some(seen) = snapshot(&mut self.bench.tx, seq).expect("a read") {
             let route = if self.dice.roll(9) == 0 { None } else { Some("route") };
             let kind = if self.dice.roll(9) == 0 { None } else { Some("task") };
-            self.proposals.push(seen.propose(route, kind));
+            let mut proposal = seen.propose(route, kind);
+            self.vary(&mut proposal, &seen);
+            self.proposals.push(proposal);
         }
         let old = self.dice.roll(5) == 0;
         let newest = self.proposals.len().saturating_sub(1);
@@ -156,11 +175,89 @@ impl Walk<'_> {
         }
     }
 
+    /// What a handler may decide beside finding or creating work.
+    fn vary(&mut self, proposal: &mut Proposal, seen: &Snapshot) {
+        let attach = match self.dice.roll(5) {
+            0 => vec![key(self.dice.pick(&KEYS))],
+            _ => Vec::new(),
+        };
+        if let Decision::Work { attach: to, create } = &mut proposal.decision {
+            *to = attach;
+            if let Some(create) = create {
+                create.standing = self.dice.roll(4) == 0;
+            }
+        }
+        proposal.decision = match self.dice.roll(16) {
+            0 => Decision::Drop,
+            1 => Decision::Close,
+            2 => Decision::Update { attach: Vec::new() },
+            3 if seen.event.key.is_none() => {
+                Decision::Work { attach: Vec::new(), create: Some(seen.fresh("task")) }
+            }
+            _ => return,
+        };
+    }
+
+    fn complete(&mut self) -> Command {
+        let close_after = self.dice.pick(&[None, Some(Duration(400))]);
+        let ending = self.dice.pick(&[Ending::Completed, Ending::Handoff { close_after }]);
+        let status = self.dice.pick(&[None, Some("fine")]).map(str::to_owned);
+        Command::Complete { by: self.by(), ending, status }
+    }
+
+    fn translate(&mut self) -> Command {
+        let active = crate::store::subscriptions::active(&mut self.bench.tx, 0, 9).expect("a read");
+        let last = usize::try_from(self.bench.last_seq().0).unwrap_or(0);
+        let any = Seq(i64::try_from(self.dice.roll(last + 1)).unwrap_or(0) + 1);
+        let Some(one) = active.first().filter(|_| self.dice.roll(6) > 0) else {
+            return Command::Translate { wait: self.wait(), event: any };
+        };
+        let (tx, wait) = (&mut self.bench.tx, one.1);
+        let one = of_wait(tx, wait).expect("a read").expect("it is active");
+        let next = lowest_selected(tx, &one, one.checkpoint).expect("a read");
+        Command::Translate { wait, event: next.unwrap_or(any) }
+    }
+
+    fn operate(&mut self, step: u32) -> Command {
+        let work = self.work();
+        let expect = self.dice.pick(&[None, None, None, Some(AttemptNo(1))]);
+        let step = self.dice.pick(&[step, step, step, step / 2]);
+        let request = request(&format!("r{step}"));
+        let last = usize::try_from(self.bench.last_seq().0).unwrap_or(0);
+        let event = Seq(i64::try_from(self.dice.roll(last + 1)).unwrap_or(0) + 1);
+        match self.dice.roll(8) {
+            0 => Command::Drop { event, reason: "not wanted".to_owned() },
+            1 => Command::Replay { event, request },
+            2 | 3 => {
+                let ended =
+                    self.bench.see().works.into_iter().find(|seen| {
+                        seen.status.is_terminal() && seen.work.0 > i64::from(step % 4)
+                    });
+                let work = ended.map_or(work, |seen| seen.work);
+                let successor = fresh_work(&format!("s{step}")).uid;
+                Command::Reopen { work, expect, request, successor }
+            }
+            4 => Command::CreateWork {
+                request,
+                scope: self.dice.pick(&["acme", "acme/web"]).to_owned(),
+                create: fresh_work(&format!("c{step}")),
+                key: self.dice.pick(&[None, Some("new")]).map(key),
+                parent: self.dice.pick(&[None, Some(work)]),
+                authorised: self.dice.roll(2) == 0,
+                data: None,
+            },
+            5 if step.is_multiple_of(3) => {
+                Command::Hold { work, expect, reason: "wait".to_owned() }
+            }
+            _ => Command::Release { work, expect, request },
+        }
+    }
+
     fn claim(&mut self) -> Command {
         let work = self.work();
         let (mut command, _) = self.bench.claim_command(work);
         if let Command::Claim { pin, capacity, .. } = &mut command {
-            *capacity = self.dice.pick(&[1, 2, 9]);
+            *capacity = limit("acme", self.dice.pick(&[1, 2, 9]));
             *pin = BindingPin {
                 resumes: self.dice.roll(2) == 0,
                 holds_until_pin: self.dice.roll(2) == 0,
@@ -186,6 +283,12 @@ impl Walk<'_> {
         {
             types.push("deploy.done".to_owned());
         }
+        if let Command::RegisterWait { source, .. } = &mut command
+            && self.dice.roll(3) == 0
+        {
+            let (extension, scope) = ("tool".to_owned(), "acme".to_owned());
+            *source = Some(Source { extension, key: key(self.dice.pick(&KEYS)), scope });
+        }
         command
     }
 
@@ -205,7 +308,11 @@ impl Walk<'_> {
     fn vacate_or_cancel(&mut self) -> Command {
         let work = self.work();
         if self.dice.roll(9) == 0 {
-            return cancel(work);
+            let mut cancel = cancel(work);
+            if let Command::Cancel { for_good, .. } = &mut cancel {
+                *for_good = self.dice.roll(2) == 0;
+            }
+            return cancel;
         }
         let marked = self
             .bench
@@ -227,15 +334,11 @@ impl Walk<'_> {
             let by = self.dice.pick(&[1, 399, 400, 999, 1_000]);
             self.bench.later(by);
         }
-        if self.dice.roll(60) == 0 {
-            let body = step.to_string();
-            let now = self.bench.now;
-            generations::make_current(&mut self.bench.tx, "d", &body, now).expect("stored");
-        }
         let command = self.command(step);
         let before = self.bench.see();
         match self.bench.apply(&command) {
             Outcome::Accepted(receipt) => self.note(&command, &receipt),
+            Outcome::Duplicate(Receipt::Event { .. }) if kind(&command) == 0 => {}
             Outcome::Refused(Refusal::DepthLimit) => {
                 assert_eq!(self.bench.see().events, before.events, "a refused event was kept");
             }
@@ -281,18 +384,27 @@ const fn kind(command: &Command) -> usize {
         Command::SettleRecovery { .. } => 13,
         Command::Vacate { .. } => 14,
         Command::Cancel { .. } => 15,
+        Command::Reload { .. } => 16,
+        Command::Drop { .. } => 17,
+        Command::Replay { .. } => 18,
+        Command::Reopen { .. } => 19,
+        Command::CreateWork { .. } => 20,
+        Command::Hold { .. } => 21,
+        Command::Release { .. } => 22,
+        Command::Translate { .. } => 23,
+        Command::CloseIdle { .. } => 24,
     }
 }
 
 #[test]
 fn wherever_a_walk_ends_nothing_is_wrong() {
-    let mut accepted = [0; 16];
+    let mut accepted = [0; KINDS];
     for seed in 1..=SEEDS {
         let store = store();
         let bench = Bench::on(&store);
         let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (held, proposals) = (Vec::new(), Vec::new());
-        let mut walk = Walk { bench, dice, held, proposals, accepted: [0; 16] };
+        let mut walk = Walk { bench, dice, held, proposals, accepted: [0; KINDS] };
         for step in 1..=STEPS {
             walk.step(step);
         }

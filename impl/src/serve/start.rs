@@ -13,9 +13,9 @@ use crate::api::auth::{Principals, TokenError};
 use crate::api::door::Door;
 use crate::api::{hooks, limits, operator, tool};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Environment};
 use crate::executor::shell::{Binding, Place, Shell};
-use crate::host::{Context, Driven, Executors, Health, Troubles};
+use crate::host::{Configs, Context, Driven, Executors, Health, Troubles};
 use crate::store::StoreError;
 use crate::store::lock::{FileLock, LockError, lock};
 use crate::writer::{WriteError, Writer, WriterOptions};
@@ -84,28 +84,29 @@ impl ServeError {
 pub(super) struct Started {
     pub(super) context: Arc<Context>,
     pub(super) doors: Vec<(Door, Router)>,
+    pub(super) principals: Arc<Principals>,
     /// Held for as long as the daemon serves.
     pub(super) lock: FileLock,
 }
 
 pub(super) async fn start(
     config: Config,
+    env: Environment,
     stop: watch::Receiver<bool>,
 ) -> Result<Started, ServeError> {
     let path = config.daemon.state.clone();
     let folders = state::make(&path).map_err(|error| ServeError::State { path, error })?;
     let lock = lock(&beside(&config.daemon.database))?;
     let writer = open(config.daemon.database.clone()).await?;
-    let generation = writer
-        .make_current(hex::encode(config.digest()), config.canonical_json().to_owned())
-        .await?;
+    let generation =
+        writer.make_current(hex::encode(config.digest()), config.body().to_owned()).await?;
     let principals = Arc::new(Principals::load(&config.principals)?);
-    let executors = executors(&config, &folders)?;
+    let executors = executors(&folders)?;
     for note in config.notes() {
         tracing::warn!("{note}");
     }
     let context = Arc::new(Context {
-        generation,
+        configs: Configs::new(generation, config, env),
         writer,
         executors,
         works: folders.works,
@@ -114,10 +115,9 @@ pub(super) async fn start(
         driven: Driven::default(),
         troubles: Troubles::default(),
         stop,
-        config,
     });
     let doors = doors(&context, &principals).await?;
-    Ok(Started { context, doors, lock })
+    Ok(Started { context, doors, principals, lock })
 }
 
 /// The lock lies beside the database, so that two state folders cannot share one.
@@ -134,18 +134,18 @@ async fn open(path: PathBuf) -> Result<Writer, StoreError> {
         .map_err(|error| StoreError::Engine { what: format!("opening broke: {error}") })?
 }
 
-fn executors(config: &Config, folders: &state::Folders) -> Result<Executors, ServeError> {
+fn executors(folders: &state::Folders) -> Result<Executors, ServeError> {
     let program = std::env::current_exe().map_err(ServeError::Program)?;
     let place = Place { program, segments: folders.segments.clone() };
-    let configured = &config.scope.binding;
-    let binding = Binding {
-        command: configured.command.clone(),
-        env: configured.env.clone(),
-        resumes: configured.resumes,
-        grace: configured.stop_grace.std(),
-    };
-    let shell: Arc<dyn crate::extension::executor::Executor> = Arc::new(Shell::new(place, binding));
-    Ok(Executors::from([(configured.name.clone(), shell)]))
+    Ok(Executors::new(move |configured| {
+        let binding = Binding {
+            command: configured.command.clone(),
+            env: configured.env.clone(),
+            resumes: configured.resumes,
+            grace: configured.stop_grace.std(),
+        };
+        Arc::new(Shell::new(place.clone(), binding))
+    }))
 }
 
 /// Binds every door. Nobody is answered before the door is served.
@@ -153,7 +153,8 @@ async fn doors(
     context: &Arc<Context>,
     principals: &Arc<Principals>,
 ) -> Result<Vec<(Door, Router)>, ServeError> {
-    let listen = &context.config.listen;
+    let current = context.current();
+    let listen = &current.config.listen;
     let mut doors = Vec::new();
     if let Some(address) = listen.hooks {
         let door = Door::tcp("hooks", address, limits::HOOKS).await;

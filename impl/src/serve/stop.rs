@@ -1,8 +1,17 @@
-//! When a daemon is told to stop.
+//! What a daemon is told by signals: to stop, or to read its configuration again.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// To stop: `SIGTERM`, `SIGINT`.
+    Stop,
+    /// To read the configuration again: `SIGHUP`.
+    Reload,
+}
 
 /// The signals a daemon answers, caught before it says that it is ready: whoever has read that may
 /// send one.
@@ -22,18 +31,12 @@ impl Signals {
         })
     }
 
-    /// Resolves on `SIGTERM` or `SIGINT`. `SIGHUP` is answered with a word: a configuration is read
-    /// at start only.
-    pub(super) async fn asked(mut self) {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.interrupt.recv() => return,
-                _ = self.hangup.recv() => tracing::warn!(
-                    "SIGHUP: this version reads its configuration at start only; restart the \
-                     daemon to apply a change (running attempts go on)"
-                ),
-            }
+    /// Resolves on the next signal.
+    pub(super) async fn asked(&mut self) -> Asked {
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::Stop,
+            _ = self.interrupt.recv() => Asked::Stop,
+            _ = self.hangup.recv() => Asked::Reload,
         }
     }
 }

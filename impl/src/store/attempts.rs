@@ -3,8 +3,8 @@
 use type_safe_id::TypeSafeId;
 
 use crate::domain::{
-    AttemptNo, AttemptStatus, AttemptUid, BindingPin, Epoch, Generation, Millis, Phase, Segment,
-    Seq, StartReason, TokenHash, WorkId,
+    AttemptNo, AttemptStatus, AttemptUid, BindingPin, Duration, Epoch, Generation, Millis, Phase,
+    Segment, Seq, StartReason, TokenHash, WorkId,
 };
 
 use super::engine::{Row, StoreError, Tx, Value, execute_one, query_all, query_one};
@@ -41,6 +41,10 @@ pub struct Attempt {
     pub reason: StartReason,
     /// What of its binding it is pinned to.
     pub pin: BindingPin,
+    /// Active time left when its segment began; `None`: as much as it takes. WAKE-28
+    pub active_left: Option<Duration>,
+    /// When its segment began; a recovery continues it. WAKE-27
+    pub segment_at: Millis,
     /// What the executor saved with the segment. ADOPT-04
     pub metadata: Option<String>,
     /// When it was first claimed.
@@ -58,8 +62,17 @@ impl Attempt {
         Segment { attempt: self.n, epoch: self.epoch }
     }
 
-    /// Ends or parks it: lease, token and phase go. LEASE-06
-    pub fn leave(&mut self, status: AttemptStatus) {
+    /// Active time left at an instant of its segment; `None`: as much as it takes. WAKE-27
+    #[must_use]
+    pub fn active_at(&self, now: Millis) -> Option<Duration> {
+        let used = u64::try_from(now.0.saturating_sub(self.segment_at.0)).unwrap_or(0);
+        self.active_left.map(|left| Duration(left.0.saturating_sub(used)))
+    }
+
+    /// Ends or parks it: lease, token and phase go, and the active time its segment used. LEASE-06
+    /// WAKE-28
+    pub fn leave(&mut self, status: AttemptStatus, now: Millis) {
+        self.active_left = self.active_at(now);
         self.status = status;
         self.phase = None;
         self.token = None;
@@ -73,7 +86,7 @@ macro_rules! select_attempt {
         concat!(
             "SELECT work, n, uid, status, phase, epoch, token, expires_at, trigger_event, parent, \
              woken_by, batch_epoch, start_reason, binding, generation, resumes, holds_until_pin, \
-             metadata, started_at, ended_at, result FROM attempt ",
+             metadata, started_at, ended_at, result, active, active_left, segment_at FROM attempt ",
             $rest
         )
     };
@@ -123,8 +136,9 @@ pub fn insert(tx: &mut dyn Tx, attempt: &Attempt) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO attempt (work, n, uid, status, phase, epoch, token, expires_at, \
          trigger_event, parent, woken_by, batch_epoch, start_reason, binding, generation, resumes, \
-         holds_until_pin, metadata, started_at, ended_at, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6, \
-         ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+         holds_until_pin, metadata, started_at, ended_at, result, active, active_left, segment_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+         ?19, ?20, ?21, ?22, ?23, ?24)",
         &[
             attempt.work.into(),
             attempt.n.into(),
@@ -147,13 +161,27 @@ pub fn insert(tx: &mut dyn Tx, attempt: &Attempt) -> Result<(), StoreError> {
             attempt.started_at.into(),
             attempt.ended_at.into(),
             attempt.result.as_deref().into(),
+            length(attempt.pin.active),
+            length(attempt.active_left),
+            attempt.segment_at.into(),
         ],
     )
     .map(drop)
 }
 
+fn length(time: Option<Duration>) -> Value<'static> {
+    time.map_or(Value::Null, |time| Value::Int(i64::try_from(time.0).unwrap_or(i64::MAX)))
+}
+
+fn opt_length(row: &dyn Row, column: usize) -> Result<Option<Duration>, StoreError> {
+    let Some(length) = row.opt_int(column)? else { return Ok(None) };
+    u64::try_from(length)
+        .map(|length| Some(Duration(length)))
+        .map_err(|_| StoreError::corrupt(format!("attempt: a length of time is {length} ms")))
+}
+
 /// Writes what a law changed of an attempt that was open under `epoch` when it was read. Trigger,
-/// uid and number have no place in it: they never change.
+/// uid, number and pin have no place in it: they never change. BIND-10
 ///
 /// # Errors
 /// The machine failed, or the row moved inside its own transaction.
@@ -161,10 +189,9 @@ pub fn save(tx: &mut dyn Tx, attempt: &Attempt, epoch: Epoch) -> Result<(), Stor
     execute_one(
         tx,
         "UPDATE attempt SET status = ?3, phase = ?4, epoch = ?5, token = ?6, expires_at = ?7, \
-         parent = ?8, woken_by = ?9, batch_epoch = ?10, start_reason = ?11, binding = ?12, \
-         generation = ?13, resumes = ?14, holds_until_pin = ?15, metadata = ?16, ended_at = ?17, \
-         result = ?18 \
-         WHERE work = ?1 AND n = ?2 AND epoch = ?19 AND status IN ('running', 'parked')",
+         parent = ?8, woken_by = ?9, batch_epoch = ?10, start_reason = ?11, metadata = ?12, \
+         ended_at = ?13, result = ?14, active_left = ?15, segment_at = ?16 \
+         WHERE work = ?1 AND n = ?2 AND epoch = ?17 AND status IN ('running', 'parked')",
         &[
             attempt.work.into(),
             attempt.n.into(),
@@ -177,13 +204,11 @@ pub fn save(tx: &mut dyn Tx, attempt: &Attempt, epoch: Epoch) -> Result<(), Stor
             attempt.woken_by.into(),
             attempt.batch_epoch.into(),
             attempt.reason.word().into(),
-            (&attempt.pin.binding).into(),
-            attempt.pin.generation.into(),
-            Value::Int(attempt.pin.resumes.into()),
-            Value::Int(attempt.pin.holds_until_pin.into()),
             attempt.metadata.as_deref().into(),
             attempt.ended_at.into(),
             attempt.result.as_deref().into(),
+            length(attempt.active_left),
+            attempt.segment_at.into(),
             epoch.into(),
         ],
         "attempt: an open row moved inside its own transaction",
@@ -269,10 +294,13 @@ pub fn read(row: &dyn Row) -> Result<Attempt, StoreError> {
             generation: Generation(row.int(14)?),
             resumes: row.int(15)? != 0,
             holds_until_pin: row.int(16)? != 0,
+            active: opt_length(row, 21)?,
         },
         metadata: row.opt_text(17)?.map(str::to_owned),
         started_at: Millis(row.int(18)?),
         ended_at: row.opt_int(19)?.map(Millis),
         result: row.opt_text(20)?.map(str::to_owned),
+        active_left: opt_length(row, 22)?,
+        segment_at: Millis(row.int(23)?),
     })
 }

@@ -96,7 +96,8 @@ const CHECKS: &[Check] = &[
     Check {
         name: "an ended work has nothing open",
         sql: "SELECT 'work ' || w.id || ' is ' || w.status FROM work AS w \
-              WHERE w.status IN ('completed', 'failed', 'cancelled') AND (w.hold IS NOT NULL \
+              WHERE w.status IN ('completed', 'failed', 'cancelled') AND (w.holds <> 0 \
+              OR w.idle_at IS NOT NULL \
               OR w.next_trigger IS NOT NULL \
               OR EXISTS (SELECT 1 FROM attempt AS a WHERE a.work = w.id \
                          AND a.status IN ('running', 'parked')) \
@@ -146,6 +147,82 @@ const CHECKS: &[Check] = &[
         name: "an event is input of one work, once",
         sql: "SELECT 'event ' || event || ' is input ' || count(*) || ' times' FROM input \
               GROUP BY event HAVING count(*) > 1",
+    },
+    // OURS-07 OURS-17 POLICY-25
+    Check {
+        name: "what is kept inert is no input",
+        sql: "SELECT 'event ' || m.event || ' is ' || m.kind FROM mark AS m \
+              WHERE m.kind <> 'queued' AND m.kind <> 'woke' AND EXISTS \
+              (SELECT 1 FROM input AS i WHERE i.event = m.event)",
+    },
+    // OURS-02
+    Check {
+        name: "a closed work names the event that closed it",
+        sql: "SELECT 'event ' || m.event || ' and work ' || coalesce(m.work, 0) FROM mark AS m \
+              WHERE m.kind = 'close' AND NOT EXISTS (SELECT 1 FROM work AS w WHERE w.id = m.work \
+              AND w.status = 'cancelled' AND w.closed_by = m.event)",
+    },
+    // BIND-10
+    Check {
+        name: "a mark's generation was current",
+        sql: "SELECT 'event ' || m.event FROM mark AS m WHERE m.generation <> 0 AND NOT EXISTS \
+              (SELECT 1 FROM generation AS g WHERE g.n = m.generation)",
+    },
+    // WAIT-06 DONE-02
+    Check {
+        name: "no work is handed what its own execution published",
+        sql: "SELECT 'event ' || e.seq FROM event AS e JOIN input AS i ON i.event = e.seq \
+              AND i.work = e.by_work",
+    },
+    // TERM-03 TERM-04
+    Check {
+        name: "a key's newest generation is the highest",
+        sql: "SELECT 'key ' || k.id FROM key AS k WHERE (k.base IS NULL) <> (k.generation = 0) \
+              OR (k.base IS NOT NULL AND k.generation > (SELECT n.generation FROM key AS b \
+                  JOIN key AS n ON n.id = b.newest WHERE b.id = k.base)) \
+              OR (k.newest IS NOT NULL AND NOT EXISTS (SELECT 1 FROM key AS n \
+                  WHERE n.id = k.newest AND n.base = k.id))",
+    },
+    // TERM-03 TERM-05
+    Check {
+        name: "a successor follows an ended work of its scope and kind",
+        sql: "SELECT 'work ' || w.id FROM work AS w JOIN work AS p ON p.id = w.predecessor \
+              WHERE p.scope <> w.scope OR p.kind <> w.kind \
+              OR p.status NOT IN ('completed', 'failed', 'cancelled')",
+    },
+    // TERM-03
+    Check {
+        name: "a work owns its first key",
+        sql: "SELECT 'work ' || w.id FROM work AS w WHERE (w.first_key IS NULL) <> NOT EXISTS \
+              (SELECT 1 FROM key AS k WHERE k.work = w.id) OR (w.first_key IS NOT NULL AND NOT \
+              EXISTS (SELECT 1 FROM key AS k WHERE k.id = w.first_key AND k.work = w.id))",
+    },
+    Check {
+        name: "only idle work has an idle timer",
+        sql: "SELECT 'work ' || id || ' is ' || status FROM work WHERE idle_at IS NOT NULL \
+              AND (status <> 'ready' OR standing = 1)",
+    },
+    // ALIAS-02 ALIAS-11
+    Check {
+        name: "a subscription is active exactly while its wait is",
+        sql: "SELECT 'subscription ' || s.id FROM subscription AS s JOIN wait AS x ON x.id = s.wait \
+              WHERE (s.status = 'active') <> (x.status = 'active') OR s.work <> x.work \
+              OR s.checkpoint < x.after_seq",
+    },
+    // ALIAS-05 ALIAS-07
+    Check {
+        name: "an alias descends from what its subscription has passed",
+        sql: "SELECT 'event ' || e.seq FROM event AS e \
+              LEFT JOIN subscription AS s ON s.wait = e.wait \
+              WHERE e.derived = 'alias' AND (s.id IS NULL OR e.parent > s.checkpoint \
+              OR e.target <> s.work)",
+    },
+    // WAKE-27
+    Check {
+        name: "active time left is within what the pin allows",
+        sql: "SELECT 'attempt ' || n || ' of work ' || work FROM attempt \
+              WHERE (active IS NULL) <> (active_left IS NULL) OR active_left > active \
+              OR active_left < 0",
     },
     // CAUSE-14 CAUSE-15
     Check {
@@ -380,6 +457,29 @@ mod tests {
                 "INSERT INTO input SELECT work, 9, event, 9 FROM input",
                 "an event is input of one work, once",
             ),
+            ("UPDATE mark SET kind = 'drop'", "what is kept inert is no input"),
+            ("UPDATE mark SET kind = 'close'", "a closed work names the event that closed it"),
+            ("UPDATE mark SET generation = 9", "a mark's generation was current"),
+            (
+                "UPDATE event SET by_work = 1, by_attempt = 1",
+                "no work is handed what its own execution published",
+            ),
+            ("UPDATE key SET generation = 2", "a key's newest generation is the highest"),
+            (
+                "UPDATE work SET predecessor = 1",
+                "a successor follows an ended work of its scope and kind",
+            ),
+            ("UPDATE work SET first_key = NULL", "a work owns its first key"),
+            ("UPDATE work SET idle_at = 5", "only idle work has an idle timer"),
+            (
+                "INSERT INTO subscription SELECT 1, uid, 1, id, work, 1, 1, 0, 'ended' FROM wait",
+                "a subscription is active exactly while its wait is",
+            ),
+            (
+                "UPDATE event SET derived = 'alias'",
+                "an alias descends from what its subscription has passed",
+            ),
+            ("UPDATE attempt SET active = 5", "active time left is within what the pin allows"),
             ("UPDATE event SET depth = 3", "root and depth follow from the parent"),
             ("UPDATE work SET pending_count = 4", "pending counts are those of the input"),
             ("UPDATE work SET pending_xor = 4", "pending counts are those of the input"),

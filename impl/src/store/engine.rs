@@ -237,6 +237,34 @@ pub fn query_all<T>(
     Ok(rows)
 }
 
+/// A row of a list that goes on after it, whatever it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed<T> {
+    /// What the list is ordered by first, and then by the id.
+    pub at: i64,
+    /// The row's id.
+    pub id: i64,
+    /// The row, or why it cannot be read: damage hides no other row.
+    pub row: Result<T, StoreError>,
+}
+
+/// Reads every row, damaged ones as such. The columns `at` and `id` are what the list is ordered by
+/// and goes on after.
+///
+/// # Errors
+/// As [`Tx::query`]; and a row cannot be told from others.
+pub fn query_listed<T>(
+    tx: &mut dyn Tx,
+    sql: &'static str,
+    values: &[Value<'_>],
+    (at, id): (usize, usize),
+    read: impl Fn(&dyn Row) -> Result<T, StoreError>,
+) -> Result<Vec<Listed<T>>, StoreError> {
+    query_all(tx, sql, values, |row| {
+        Ok(Listed { at: row.int(at)?, id: row.int(id)?, row: read(row) })
+    })
+}
+
 /// Runs a statement that must change exactly one row; `what` says what is damaged if it does not.
 ///
 /// # Errors

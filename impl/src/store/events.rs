@@ -3,11 +3,15 @@
 use type_safe_id::TypeSafeId;
 use uuid::Uuid;
 
-use crate::domain::{Event, IngressId, Key, Millis, Seq, WaitId, WorkId};
+use crate::domain::{
+    AttemptNo, Event, EventUid, IngressId, Key, Millis, Provenance, Seq, WaitId, WorkId,
+};
 
 use super::engine::{Row, StoreError, Tx, query_one};
 use super::keys::KeyId;
 use super::names::NameId;
+use super::rejections::Derived;
+use super::words::{Word as _, opt_word};
 
 /// An event row about to be written, its names and key already stored.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +38,7 @@ pub struct NewRow<'a> {
     pub key: Option<KeyId>,
     /// The work it names.
     pub target: Option<WorkId>,
-    /// The wait whose timeout or continuation it is.
+    /// The wait whose timeout, continuation or alias it is.
     pub wait: Option<WaitId>,
     /// What caused it.
     pub parent: Option<Seq>,
@@ -44,7 +48,16 @@ pub struct NewRow<'a> {
     pub depth: u32,
     /// The deepest its chain may go.
     pub depth_max: u32,
+    /// What core derived it as, if it did.
+    pub derived: Option<Derived>,
+    /// The digest of its body.
+    pub body: Option<&'a BodyDigest>,
+    /// The execution that published it.
+    pub provenance: Option<Provenance>,
 }
+
+/// Half a SHA-256 of a body: it tells bodies apart. OURS-17
+pub type BodyDigest = [u8; 16];
 
 /// Writes an event.
 ///
@@ -53,8 +66,9 @@ pub struct NewRow<'a> {
 pub fn insert(tx: &mut dyn Tx, row: &NewRow<'_>) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO event (seq, uid, source, delivery, type, subject, occurred_at, accepted_at, \
-         scope, key, target, wait, parent, root, depth, depth_max) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+         scope, key, target, wait, parent, root, depth, depth_max, derived, body, by_work, \
+         by_attempt) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+         ?17, ?18, ?19, ?20)",
         &[
             row.seq.into(),
             (&row.uid).into(),
@@ -72,6 +86,10 @@ pub fn insert(tx: &mut dyn Tx, row: &NewRow<'_>) -> Result<(), StoreError> {
             row.root.into(),
             row.depth.into(),
             row.depth_max.into(),
+            row.derived.map(Derived::word).into(),
+            row.body.map(<[u8; 16]>::as_slice).into(),
+            row.provenance.map(|by| by.work).into(),
+            row.provenance.map(|by| by.attempt).into(),
         ],
     )
     .map(drop)
@@ -90,8 +108,12 @@ pub struct Place {
     pub key: Option<KeyId>,
     /// The work it names.
     pub target: Option<WorkId>,
-    /// The wait whose timeout or continuation it is.
+    /// The wait whose timeout, continuation or alias it is.
     pub wait: Option<WaitId>,
+    /// What core derived it as, if it did.
+    pub derived: Option<Derived>,
+    /// The work of the execution that published it. Never its own input. WAIT-06
+    pub by_work: Option<WorkId>,
     /// The root of its chain.
     pub root: Seq,
     /// Steps from the root.
@@ -107,8 +129,8 @@ pub struct Place {
 pub fn place(tx: &mut dyn Tx, seq: Seq) -> Result<Option<Place>, StoreError> {
     query_one(
         tx,
-        "SELECT seq, scope, type, key, target, wait, root, depth, depth_max FROM event \
-         WHERE seq = ?1",
+        "SELECT seq, scope, type, key, target, wait, root, depth, depth_max, derived, by_work \
+         FROM event WHERE seq = ?1",
         &[seq.into()],
         |row| {
             Ok(Place {
@@ -121,6 +143,8 @@ pub fn place(tx: &mut dyn Tx, seq: Seq) -> Result<Option<Place>, StoreError> {
                 root: Seq(row.int(6)?),
                 depth: row.small(7)?,
                 depth_max: row.small(8)?,
+                derived: opt_word(row, 9, "event.derived")?,
+                by_work: row.opt_int(10)?.map(WorkId),
             })
         },
     )
@@ -140,8 +164,8 @@ macro_rules! select_event {
     ($rest:literal) => {
         concat!(
             "SELECT e.seq, e.uid, s.text, e.delivery, t.text, e.subject, e.occurred_at, \
-             e.accepted_at, c.text, ks.text, k.external_id, e.target, e.parent, e.root, e.depth \
-             FROM event AS e \
+             e.accepted_at, c.text, ks.text, k.external_id, e.target, e.parent, e.root, e.depth, \
+             e.by_work, e.by_attempt FROM event AS e \
              JOIN name AS s ON s.id = e.source \
              JOIN name AS t ON t.id = e.type \
              JOIN name AS c ON c.id = e.scope \
@@ -181,7 +205,69 @@ pub fn read(row: &dyn Row) -> Result<Event, StoreError> {
         parent: row.opt_int(12)?.map(Seq),
         root: Seq(row.int(13)?),
         depth: row.small(14)?,
+        provenance: provenance(row)?,
     })
+}
+
+fn provenance(row: &dyn Row) -> Result<Option<Provenance>, StoreError> {
+    match (row.opt_int(15)?.map(WorkId), row.opt_small(16)?.map(AttemptNo)) {
+        (Some(work), Some(attempt)) => Ok(Some(Provenance { work, attempt })),
+        (None, None) => Ok(None),
+        (Some(_), None) | (None, Some(_)) => {
+            Err(StoreError::corrupt("event: half of an execution"))
+        }
+    }
+}
+
+/// The digest of an event's body; `None` if it has none.
+///
+/// # Errors
+/// The machine failed, or there is no such event.
+pub fn body(tx: &mut dyn Tx, seq: Seq) -> Result<Option<BodyDigest>, StoreError> {
+    query_one(tx, "SELECT body FROM event WHERE seq = ?1", &[seq.into()], |row| {
+        let damaged = |_| StoreError::corrupt(format!("event {seq}: its body is no digest"));
+        row.opt_blob(0)?.map(|bytes| bytes.try_into().map_err(damaged)).transpose()
+    })?
+    .ok_or_else(|| StoreError::corrupt(format!("event {seq} is referred to and missing")))
+}
+
+/// The id at the edge of an event that a row refers to.
+///
+/// # Errors
+/// The machine failed, or there is no such event.
+pub fn uid(tx: &mut dyn Tx, seq: Seq) -> Result<EventUid, StoreError> {
+    query_one(tx, "SELECT uid FROM event WHERE seq = ?1", &[seq.into()], |row| {
+        Ok(TypeSafeId::from_uuid(row.uuid(0)?))
+    })?
+    .ok_or_else(|| StoreError::corrupt(format!("event {seq} is referred to and missing")))
+}
+
+/// The event that this one is a replay of, through any number of replays; itself if it is none. It
+/// says where the news comes from. OURS-08
+///
+/// # Errors
+/// The machine failed, or an event on the way is missing.
+pub fn original(tx: &mut dyn Tx, mut seq: Seq) -> Result<Seq, StoreError> {
+    loop {
+        let replays = query_one(
+            tx,
+            "SELECT parent, derived FROM event WHERE seq = ?1",
+            &[seq.into()],
+            |row| {
+                let derived: Option<Derived> = opt_word(row, 1, "event.derived")?;
+                let parent = row.opt_int(0)?.map(Seq);
+                Ok(parent.filter(|_| derived == Some(Derived::Replay)))
+            },
+        )?;
+        match replays {
+            // A parent is lower: it ends.
+            Some(Some(parent)) if parent < seq => seq = parent,
+            Some(_) => return Ok(seq),
+            None => {
+                return Err(StoreError::corrupt(format!("event {seq} is referred to and missing")));
+            }
+        }
+    }
 }
 
 /// A whole event.

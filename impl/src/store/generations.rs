@@ -56,24 +56,20 @@ pub fn get(tx: &mut dyn Tx, n: Generation) -> Result<Option<Stored>, StoreError>
     )
 }
 
-/// Makes a configuration current; the one that is current already keeps its number.
+/// Stores a configuration under a number higher than any: it is current from now on.
 ///
 /// # Errors
-/// The machine failed.
-pub fn make_current(
+/// The machine failed, or the number is taken.
+pub fn insert(
     tx: &mut dyn Tx,
+    n: Generation,
     digest: &str,
     body: &str,
     now: Millis,
-) -> Result<Generation, StoreError> {
-    let current = current_no(tx)?;
-    if get(tx, current)?.is_some_and(|stored| stored.digest == digest && stored.body == body) {
-        return Ok(current);
-    }
-    let next = Generation(current.0 + 1);
+) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO generation (n, digest, body, created_at) VALUES (?1, ?2, ?3, ?4)",
-        &[next.into(), digest.into(), body.into(), now.into()],
-    )?;
-    Ok(next)
+        &[n.into(), digest.into(), body.into(), now.into()],
+    )
+    .map(drop)
 }

@@ -92,6 +92,71 @@ pub fn of_work(
     )
 }
 
+/// What an attempt consumed above `after`, over all its segments, in sequence order.
+///
+/// # Errors
+/// The machine failed.
+pub fn consumed_by(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    attempt: AttemptNo,
+    after: Seq,
+    limit: u32,
+) -> Result<Vec<Seq>, StoreError> {
+    query_all(
+        tx,
+        "SELECT event FROM input WHERE work = ?1 AND attempt = ?2 AND event > ?3 \
+         ORDER BY event LIMIT ?4",
+        &[work.into(), attempt.into(), after.into(), limit.into()],
+        |row| Ok(Seq(row.int(0)?)),
+    )
+}
+
+/// The beginning of the batch one claim consumed, and how many events it has in all.
+///
+/// # Errors
+/// The machine failed.
+pub fn batch_begins(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    attempt: AttemptNo,
+    epoch: Epoch,
+    limit: u32,
+) -> Result<(Vec<Seq>, u32), StoreError> {
+    let first = query_all(
+        tx,
+        "SELECT event FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3 \
+         ORDER BY event LIMIT ?4",
+        &[work.into(), attempt.into(), epoch.into(), limit.into()],
+        |row| Ok(Seq(row.int(0)?)),
+    )?;
+    let count = query_one(
+        tx,
+        "SELECT count(*) FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3",
+        &[work.into(), attempt.into(), epoch.into()],
+        |row| row.small(0),
+    )?;
+    Ok((first, count.unwrap_or(0)))
+}
+
+/// How many events an attempt consumed, over all its segments.
+///
+/// # Errors
+/// The machine failed.
+pub fn count_consumed_by(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    attempt: AttemptNo,
+) -> Result<u32, StoreError> {
+    let count = query_one(
+        tx,
+        "SELECT count(*) FROM input WHERE work = ?1 AND attempt = ?2",
+        &[work.into(), attempt.into()],
+        |row| row.small(0),
+    )?;
+    Ok(count.unwrap_or(0))
+}
+
 /// The batch one claim consumed, in sequence order. POLICY-09
 ///
 /// # Errors

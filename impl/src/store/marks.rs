@@ -18,6 +18,8 @@ pub struct Mark<'a> {
     pub wait: Option<WaitId>,
     /// The route that decided; `None` where none did.
     pub route: Option<&'a str>,
+    /// Why, where a person decided; for people.
+    pub reason: Option<&'a str>,
     /// The configuration it was decided under.
     pub generation: Generation,
     /// When.
@@ -30,8 +32,8 @@ pub struct Mark<'a> {
 /// The machine failed, or the event has one.
 pub fn insert(tx: &mut dyn Tx, mark: &Mark<'_>) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO mark (event, kind, work, wait, route, generation, at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO mark (event, kind, work, wait, route, generation, at, reason) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         &[
             mark.event.into(),
             mark.kind.word().into(),
@@ -40,6 +42,7 @@ pub fn insert(tx: &mut dyn Tx, mark: &Mark<'_>) -> Result<(), StoreError> {
             mark.route.into(),
             mark.generation.into(),
             mark.at.into(),
+            mark.reason.into(),
         ],
     )
     .map(drop)

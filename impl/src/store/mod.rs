@@ -4,14 +4,18 @@
 //! answers whether it was so; what that means is for [`crate::law`] to say.
 
 pub mod attempts;
+pub mod bodies;
+pub mod conflicts;
 pub mod doctor;
 pub mod engine;
 pub mod events;
 pub mod generations;
+pub mod idempotency;
 pub mod identities;
 pub mod inputs;
 pub mod journal;
 pub mod keys;
+pub mod listed;
 pub mod lock;
 pub mod marks;
 pub mod meta;
@@ -24,6 +28,7 @@ pub mod readers;
 pub mod reads;
 pub mod rejections;
 pub mod sqlite;
+pub mod subscriptions;
 pub mod timers;
 pub mod unrouted;
 pub mod waits;

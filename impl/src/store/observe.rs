@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use crate::domain::{
-    AttemptNo, AttemptStatus, Epoch, Hold, Key, MarkKind, Millis, Phase, Segment, Seq, StartReason,
-    WaitId, WaitStatus, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, Duration, Epoch, Generation, Hold, Key, MarkKind, Millis, Phase,
+    Provenance, Segment, Seq, StartReason, WaitId, WaitStatus, WorkId, WorkStatus,
 };
 
 use super::engine::{StoreError, Tx, query_all, query_one};
@@ -15,6 +15,8 @@ use super::words::{opt_word, word};
 /// The whole observed state, by row ids and sequences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Observation {
+    /// The current configuration.
+    pub generation: Generation,
     /// In sequence order.
     pub events: Vec<SeenEvent>,
     /// Owned keys, in the order they were first named.
@@ -38,10 +40,22 @@ pub struct SeenEvent {
     pub event_type: String,
     /// The work it names.
     pub target: Option<WorkId>,
-    /// The wait whose timeout or continuation it is.
+    /// Its key.
+    pub key: Option<Key>,
+    /// The wait whose timeout, continuation or alias it is.
     pub wait: Option<WaitId>,
+    /// What core derived it as, if it did.
+    pub derived: Option<Derived>,
+    /// What caused it.
+    pub parent: Option<Seq>,
+    /// The execution that published it.
+    pub provenance: Option<Provenance>,
+    /// Its identity came again with another body.
+    pub conflicting: bool,
     /// Its mark; `None` while unrouted.
     pub mark: Option<MarkKind>,
+    /// The configuration its mark was made under.
+    pub generation: Option<Generation>,
     /// The work its mark associates it with.
     pub work: Option<WorkId>,
     /// The root of its chain.
@@ -68,8 +82,20 @@ pub struct SeenWork {
     pub uid: String,
     /// Where it is.
     pub status: WorkStatus,
+    /// Its kind.
+    pub kind: String,
+    /// It outlives its attempts.
+    pub standing: bool,
+    /// The work it succeeds.
+    pub predecessor: Option<WorkId>,
+    /// The work it is a child of.
+    pub parent: Option<WorkId>,
+    /// The event that closed it.
+    pub closed_by: Option<Seq>,
+    /// When it is closed, should it still be idle then.
+    pub idle_at: Option<Millis>,
     /// Why it does not start.
-    pub hold: Option<Hold>,
+    pub holds: Vec<Hold>,
     /// Failures counted.
     pub failures: u32,
     /// The segment whose process may still run.
@@ -101,10 +127,23 @@ pub struct SeenAttempt {
     pub reason: StartReason,
     /// When its lease ends; `None` without one. Live while the instant is later than now.
     pub expires_at: Option<Millis>,
+    /// The configuration it is pinned to.
+    pub generation: Generation,
+    /// The active time it has left; `None` once it ended, or if it may use as much as it takes.
+    pub active: Option<SeenActive>,
     /// What it was made for.
     pub trigger: Seq,
     /// What its last segment consumed, in sequence order.
     pub batch: Vec<Seq>,
+}
+
+/// The active time of an open attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SeenActive {
+    /// What was left when its last segment began or it parked.
+    pub left: Duration,
+    /// It runs since then; `None` while parked.
+    pub since: Option<Millis>,
 }
 
 /// One consumed input.
@@ -133,6 +172,8 @@ pub struct SeenWait {
     pub timeout: Option<Seq>,
     /// Its timer.
     pub timer: SeenTimer,
+    /// How far its subscription is translated; `None` without an active one.
+    pub checkpoint: Option<Seq>,
 }
 
 /// The timer of a wait.
@@ -150,10 +191,16 @@ pub enum SeenTimer {
 /// One diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SeenRejection {
-    /// The wait concerned.
-    pub wait: WaitId,
     /// What was refused.
     pub kind: Derived,
+    /// What would have caused it.
+    pub parent: Seq,
+    /// The wait concerned, if one is.
+    pub wait: Option<WaitId>,
+    /// The work concerned, if one is.
+    pub work: Option<WorkId>,
+    /// The attempt concerned, if one is.
+    pub attempt: Option<AttemptNo>,
 }
 
 /// Reads the whole observed state.
@@ -162,6 +209,7 @@ pub struct SeenRejection {
 /// The machine failed, or a row is damaged.
 pub fn observe(tx: &mut dyn Tx) -> Result<Observation, StoreError> {
     Ok(Observation {
+        generation: super::generations::current_no(tx)?,
         events: events(tx)?,
         keys: keys(tx)?,
         works: works(tx)?,
@@ -173,9 +221,13 @@ fn events(tx: &mut dyn Tx) -> Result<Vec<SeenEvent>, StoreError> {
     query_all(
         tx,
         "SELECT e.seq, s.text, e.delivery, t.text, e.target, e.wait, m.kind, m.work, e.root, \
-         e.depth FROM event AS e \
+         e.depth, ks.text, k.external_id, e.derived, e.parent, e.by_work, e.by_attempt, c.event, \
+         m.generation FROM event AS e \
          JOIN name AS s ON s.id = e.source \
          JOIN name AS t ON t.id = e.type \
+         LEFT JOIN key AS k ON k.id = e.key \
+         LEFT JOIN name AS ks ON ks.id = k.source \
+         LEFT JOIN conflict AS c ON c.event = e.seq \
          LEFT JOIN mark AS m ON m.event = e.seq ORDER BY e.seq",
         &[],
         |row| {
@@ -190,6 +242,17 @@ fn events(tx: &mut dyn Tx) -> Result<Vec<SeenEvent>, StoreError> {
                 work: row.opt_int(7)?.map(WorkId),
                 root: Seq(row.int(8)?),
                 depth: row.small(9)?,
+                key: row.opt_text(10)?.zip(row.opt_text(11)?).map(|(source, id)| Key {
+                    source: source.to_owned(),
+                    external_id: id.to_owned(),
+                }),
+                derived: opt_word(row, 12, "event.derived")?,
+                parent: row.opt_int(13)?.map(Seq),
+                provenance: row.opt_int(14)?.zip(row.opt_small(15)?).map(|(work, attempt)| {
+                    Provenance { work: WorkId(work), attempt: AttemptNo(attempt) }
+                }),
+                conflicting: row.opt_int(16)?.is_some(),
+                generation: row.opt_int(17)?.map(Generation),
             })
         },
     )
@@ -220,7 +283,13 @@ fn work(tx: &mut dyn Tx, row: &super::works::Work) -> Result<SeenWork, StoreErro
         work: row.id,
         uid: row.uid.to_string(),
         status: row.status,
-        hold: row.hold,
+        kind: super::names::text(tx, row.kind)?,
+        standing: row.standing,
+        predecessor: row.predecessor,
+        parent: row.parent,
+        closed_by: row.closed_by,
+        idle_at: row.idle_at,
+        holds: row.holds.iter().collect(),
         failures: row.failures,
         excluded: row.marked,
         excluded_is_last: row.marked.is_some() && row.marked == last,
@@ -238,7 +307,18 @@ fn work(tx: &mut dyn Tx, row: &super::works::Work) -> Result<SeenWork, StoreErro
 
 fn attempt(tx: &mut dyn Tx, work: WorkId, n: AttemptNo) -> Result<SeenAttempt, StoreError> {
     let row = super::attempts::referred(tx, work, n)?;
+    let since = match row.status {
+        AttemptStatus::Running => Some(Some(row.segment_at)),
+        AttemptStatus::Parked => Some(None),
+        AttemptStatus::Completed
+        | AttemptStatus::Waiting
+        | AttemptStatus::Failed
+        | AttemptStatus::Cancelled => None,
+    };
+    let active = row.active_left.zip(since).map(|(left, since)| SeenActive { left, since });
     Ok(SeenAttempt {
+        generation: row.pin.generation,
+        active,
         n,
         status: row.status,
         phase: row.phase,
@@ -286,11 +366,25 @@ fn wait(tx: &mut dyn Tx, id: WaitId) -> Result<SeenWait, StoreError> {
         winner: row.winner,
         timeout: row.timeout,
         timer: timer.unwrap_or(SeenTimer::None),
+        checkpoint: super::subscriptions::of_wait(tx, id)?
+            .filter(|subscription| subscription.active)
+            .map(|subscription| subscription.checkpoint),
     })
 }
 
 fn rejections(tx: &mut dyn Tx) -> Result<Vec<SeenRejection>, StoreError> {
-    query_all(tx, "SELECT id, wait, kind FROM rejection ORDER BY id", &[], |row| {
-        Ok(SeenRejection { wait: WaitId(row.int(1)?), kind: word(row, 2, "rejection.kind")? })
-    })
+    query_all(
+        tx,
+        "SELECT id, kind, parent, wait, work, attempt FROM rejection ORDER BY id",
+        &[],
+        |row| {
+            Ok(SeenRejection {
+                kind: word(row, 1, "rejection.kind")?,
+                parent: Seq(row.int(2)?),
+                wait: row.opt_int(3)?.map(WaitId),
+                work: row.opt_int(4)?.map(WorkId),
+                attempt: row.opt_small(5)?.map(AttemptNo),
+            })
+        },
+    )
 }

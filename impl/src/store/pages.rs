@@ -23,6 +23,10 @@ pub struct EventRow {
     pub mark: Option<MarkKind>,
     /// The route that decided.
     pub route: Option<String>,
+    /// Why, where a person decided.
+    pub reason: Option<String>,
+    /// Its identity came again with another body. OURS-17
+    pub conflicting: bool,
     /// The work its mark associates it with.
     pub work: Option<WorkUid>,
     /// The event that caused it.
@@ -56,7 +60,8 @@ macro_rules! select_event_row {
         concat!(
             "SELECT e.seq, e.uid, s.text, e.delivery, t.text, e.subject, e.occurred_at, \
              e.accepted_at, c.text, ks.text, k.external_id, e.target, e.parent, e.root, e.depth, \
-             m.kind, m.route, w.uid, p.uid, r.uid FROM event AS e \
+             e.by_work, e.by_attempt, m.kind, m.route, w.uid, p.uid, r.uid, m.reason, f.event \
+             FROM event AS e \
              JOIN name AS s ON s.id = e.source \
              JOIN name AS t ON t.id = e.type \
              JOIN name AS c ON c.id = e.scope \
@@ -65,6 +70,7 @@ macro_rules! select_event_row {
              LEFT JOIN key AS k ON k.id = e.key \
              LEFT JOIN name AS ks ON ks.id = k.source \
              LEFT JOIN mark AS m ON m.event = e.seq \
+             LEFT JOIN conflict AS f ON f.event = e.seq \
              LEFT JOIN work AS w ON w.id = m.work ",
             $rest
         )
@@ -72,20 +78,23 @@ macro_rules! select_event_row {
 }
 
 fn event_row(row: &dyn Row) -> Result<EventRow, StoreError> {
-    let uid = |column| -> Result<Option<uuid::Uuid>, StoreError> {
-        Ok(match row.opt_blob(column)? {
-            None => None,
-            Some(_) => Some(row.uuid(column)?),
-        })
-    };
     Ok(EventRow {
         event: events::read(row)?,
-        mark: super::words::opt_word(row, 15, "mark.kind")?,
-        route: row.opt_text(16)?.map(str::to_owned),
-        work: uid(17)?.map(TypeSafeId::from_uuid),
-        parent: uid(18)?.map(TypeSafeId::from_uuid),
-        root: TypeSafeId::from_uuid(row.uuid(19)?),
+        mark: super::words::opt_word(row, 17, "mark.kind")?,
+        route: row.opt_text(18)?.map(str::to_owned),
+        work: opt_uuid(row, 19)?.map(TypeSafeId::from_uuid),
+        parent: opt_uuid(row, 20)?.map(TypeSafeId::from_uuid),
+        root: TypeSafeId::from_uuid(row.uuid(21)?),
+        reason: row.opt_text(22)?.map(str::to_owned),
+        conflicting: row.opt_int(23)?.is_some(),
     })
+}
+
+fn opt_uuid(row: &dyn Row, column: usize) -> Result<Option<uuid::Uuid>, StoreError> {
+    match row.opt_blob(column)? {
+        None => Ok(None),
+        Some(_) => row.uuid(column).map(Some),
+    }
 }
 
 /// One event.
@@ -150,9 +159,11 @@ pub fn chain(tx: &mut dyn Tx, root: Seq, limit: u32) -> Result<Vec<EventRow>, St
 /// A refused derived event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectionRow {
-    /// The wait whose timeout or continuation it was.
-    pub wait: WaitUid,
-    /// Which of the two.
+    /// The identity it would have had in core's namespace.
+    pub delivery: String,
+    /// The wait concerned, if one is.
+    pub wait: Option<WaitUid>,
+    /// What it would have been.
     pub kind: Derived,
     /// What would have caused it.
     pub parent: EventUid,
@@ -171,13 +182,14 @@ pub struct RejectionRow {
 pub fn rejections(tx: &mut dyn Tx, root: Seq, limit: u32) -> Result<Vec<RejectionRow>, StoreError> {
     query_all(
         tx,
-        "SELECT w.uid, j.kind, p.uid, j.reason, j.depth, j.at FROM rejection AS j \
-         JOIN wait AS w ON w.id = j.wait JOIN event AS p ON p.seq = j.parent \
+        "SELECT w.uid, j.kind, p.uid, j.reason, j.depth, j.at, j.delivery FROM rejection AS j \
+         LEFT JOIN wait AS w ON w.id = j.wait JOIN event AS p ON p.seq = j.parent \
          WHERE j.root = ?1 ORDER BY j.id LIMIT ?2",
         &[root.into(), limit.into()],
         |row| {
             Ok(RejectionRow {
-                wait: TypeSafeId::from_uuid(row.uuid(0)?),
+                delivery: row.text(6)?.to_owned(),
+                wait: opt_uuid(row, 0)?.map(TypeSafeId::from_uuid),
                 kind: word(row, 1, "rejection.kind")?,
                 parent: TypeSafeId::from_uuid(row.uuid(2)?),
                 reason: row.text(3)?.to_owned(),

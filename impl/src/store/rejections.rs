@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{AttemptNo, Millis, Seq, WaitId, WorkId};
 
 use super::engine::{Row, StoreError, Tx, query_all};
-use super::words::{Word, word};
+use super::words::{Word as _, word};
 
 /// What the refused event would have been.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,26 +15,22 @@ pub enum Derived {
     Timeout,
     /// The continuation of a wake.
     Continuation,
-}
-
-impl Word for Derived {
-    const WORDS: &'static [(Self, &'static str)] =
-        &[(Self::Timeout, "timeout"), (Self::Continuation, "continuation")];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Continuation => "continuation",
-        }
-    }
+    /// The alias of a source's event.
+    Alias,
+    /// The end of a turn, as its execution declared it.
+    TurnEnded,
+    /// The creation of a successor by a route.
+    Successor,
+    /// An operator's replay.
+    Replay,
 }
 
 /// One diagnostic. It shows nothing of a payload. REJECT-03 REJECT-04
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rejection {
-    /// The wait whose timeout or continuation it was.
-    pub wait: WaitId,
-    /// Which of the two.
+    /// The identity the event would have had. REJECT-02
+    pub delivery: String,
+    /// What it would have been.
     pub kind: Derived,
     /// What would have caused it.
     pub parent: Seq,
@@ -44,10 +40,12 @@ pub struct Rejection {
     pub depth: u32,
     /// The depth its root allows.
     pub depth_max: u32,
-    /// The work concerned.
-    pub work: WorkId,
-    /// The attempt concerned.
-    pub attempt: AttemptNo,
+    /// The wait concerned, if one is.
+    pub wait: Option<WaitId>,
+    /// The work concerned, if one is.
+    pub work: Option<WorkId>,
+    /// The attempt concerned, if one is.
+    pub attempt: Option<AttemptNo>,
     /// When it was first refused.
     pub at: Millis,
 }
@@ -58,16 +56,17 @@ pub struct Rejection {
 /// The machine failed.
 pub fn insert(tx: &mut dyn Tx, rejection: &Rejection) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO rejection (wait, kind, parent, reason, root, depth, depth_max, work, attempt, \
-         at) VALUES (?1, ?2, ?3, 'depth_limit', ?4, ?5, ?6, ?7, ?8, ?9) \
-         ON CONFLICT (wait, kind, parent) DO NOTHING",
+        "INSERT INTO rejection (delivery, kind, parent, reason, root, depth, depth_max, wait, work, \
+         attempt, at) VALUES (?1, ?2, ?3, 'depth_limit', ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+         ON CONFLICT (delivery, parent) DO NOTHING",
         &[
-            rejection.wait.into(),
+            (&rejection.delivery).into(),
             rejection.kind.word().into(),
             rejection.parent.into(),
             rejection.root.into(),
             rejection.depth.into(),
             rejection.depth_max.into(),
+            rejection.wait.into(),
             rejection.work.into(),
             rejection.attempt.into(),
             rejection.at.into(),
@@ -78,15 +77,16 @@ pub fn insert(tx: &mut dyn Tx, rejection: &Rejection) -> Result<(), StoreError> 
 
 fn read(row: &dyn Row) -> Result<Rejection, StoreError> {
     Ok(Rejection {
-        wait: WaitId(row.int(0)?),
+        delivery: row.text(0)?.to_owned(),
         kind: word(row, 1, "rejection.kind")?,
         parent: Seq(row.int(2)?),
         root: Seq(row.int(3)?),
         depth: row.small(4)?,
         depth_max: row.small(5)?,
-        work: WorkId(row.int(6)?),
-        attempt: AttemptNo(row.small(7)?),
-        at: Millis(row.int(8)?),
+        wait: row.opt_int(6)?.map(WaitId),
+        work: row.opt_int(7)?.map(WorkId),
+        attempt: row.opt_small(8)?.map(AttemptNo),
+        at: Millis(row.int(9)?),
     })
 }
 
@@ -97,8 +97,8 @@ fn read(row: &dyn Row) -> Result<Rejection, StoreError> {
 pub fn list(tx: &mut dyn Tx, limit: u32) -> Result<Vec<Rejection>, StoreError> {
     query_all(
         tx,
-        "SELECT wait, kind, parent, root, depth, depth_max, work, attempt, at FROM rejection \
-         ORDER BY id DESC LIMIT ?1",
+        "SELECT delivery, kind, parent, root, depth, depth_max, wait, work, attempt, at \
+         FROM rejection ORDER BY id DESC LIMIT ?1",
         &[limit.into()],
         read,
     )

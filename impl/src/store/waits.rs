@@ -90,10 +90,11 @@ pub fn insert(tx: &mut dyn Tx, new: &NewRow<'_>) -> Result<WaitId, StoreError> {
             Ok(WaitId(row.int(0)?))
         })?
         .ok_or_else(|| StoreError::corrupt("wait: a row vanished as it was written"))?;
-    for key in new.keys {
+    for (n, key) in (0i64..).zip(new.keys) {
         tx.execute(
-            "INSERT INTO wait_key (wait, key) VALUES (?1, ?2) ON CONFLICT (wait, key) DO NOTHING",
-            &[id.into(), (*key).into()],
+            "INSERT INTO wait_key (wait, key, n) VALUES (?1, ?2, ?3) \
+             ON CONFLICT (wait, key) DO NOTHING",
+            &[id.into(), (*key).into(), n.into()],
         )?;
     }
     for name in new.types {
@@ -153,8 +154,8 @@ pub fn of_work(
 }
 
 /// The lowest accepted event that fits an active wait: unrouted and of its work's scope, or queued
-/// on its work and still pending; or its own accepted timeout. WAIT-04 WAIT-05 WAIT-15 WAKE-02
-/// OWN-03
+/// on its work and still pending; or its own accepted timeout. What its work published itself never
+/// fits. WAIT-04 WAIT-05 WAIT-06 WAIT-15 WAKE-02 OWN-03
 ///
 /// # Errors
 /// The machine failed.
@@ -165,6 +166,7 @@ pub fn lowest_match(tx: &mut dyn Tx, wait: &Wait) -> Result<Option<Seq>, StoreEr
         "SELECT min(u.event) FROM wait_key AS wk JOIN unrouted AS u ON u.key = wk.key \
          JOIN event AS e ON e.seq = u.event \
          WHERE wk.wait = ?1 AND u.event > ?2 AND (u.target IS NULL OR u.target = ?3) \
+         AND (u.by_work IS NULL OR u.by_work <> ?3) \
          AND e.scope = (SELECT w.scope FROM work AS w WHERE w.id = ?3) \
          AND (NOT EXISTS (SELECT 1 FROM wait_type AS any_type WHERE any_type.wait = ?1) \
               OR EXISTS (SELECT 1 FROM wait_type AS wt WHERE wt.wait = ?1 AND wt.type = e.type))",
@@ -184,6 +186,19 @@ pub fn lowest_match(tx: &mut dyn Tx, wait: &Wait) -> Result<Option<Seq>, StoreEr
     )?
     .flatten();
     Ok([unrouted, pending, wait.timeout].into_iter().flatten().min())
+}
+
+/// The first of a wait's keys, as they were listed; `None` without keys. ALIAS-05
+///
+/// # Errors
+/// The machine failed.
+pub fn first_key(tx: &mut dyn Tx, wait: WaitId) -> Result<Option<KeyId>, StoreError> {
+    // Sorted here: SQLite would build a table for the few rows.
+    let keys =
+        query_all(tx, "SELECT n, key FROM wait_key WHERE wait = ?1", &[wait.into()], |row| {
+            Ok((row.int(0)?, KeyId(row.int(1)?)))
+        })?;
+    Ok(keys.into_iter().min_by_key(|(n, _)| *n).map(|(_, key)| key))
 }
 
 /// Whether an event's key and type are among a wait's; sequence and target are the caller's to see.

@@ -1,5 +1,6 @@
 //! Statuses as the words that columns hold. An unknown word is damage, never a default.
 
+use super::rejections::Derived;
 use crate::domain::{AttemptStatus, Hold, MarkKind, Phase, StartReason, WaitStatus, WorkStatus};
 
 use super::engine::{Row, StoreError};
@@ -68,11 +69,16 @@ words! {
         NeverHanded = "never_handed", Handed = "handed",
         Pinned = "pinned", Recovering = "recovering",
     }
+    Derived {
+        Timeout = "timeout", Continuation = "continuation", Alias = "alias",
+        TurnEnded = "turn_ended", Successor = "successor", Replay = "replay",
+    }
     StartReason { Start = "start", Next = "next", Resume = "resume" }
     WaitStatus { Active = "active", Woken = "woken", Cancelled = "cancelled" }
-    Hold { Exhausted = "exhausted", CausalLimit = "causal_limit" }
+    Hold { Exhausted = "exhausted", CausalLimit = "causal_limit", Operator = "operator" }
     MarkKind {
-        Queued = "queued", Woke = "woke", Unmatched = "unmatched",
-        Terminal = "terminal", Continuation = "continuation",
+        Queued = "queued", Woke = "woke", Unmatched = "unmatched", Drop = "drop",
+        Close = "close", Terminal = "terminal", OperatorDrop = "operator_drop",
+        ReplaySuspect = "replay_suspect", Release = "release", Continuation = "continuation",
     }
 }

@@ -7,11 +7,12 @@ use siphasher::sip::SipHasher13;
 use type_safe_id::TypeSafeId;
 
 use crate::domain::{
-    AttemptNo, AttemptStatus, Epoch, Hold, Millis, Segment, Seq, WaitId, WaitStatus, WorkId,
+    AttemptNo, AttemptStatus, Epoch, Hold, Holds, Millis, Segment, Seq, WaitId, WaitStatus, WorkId,
     WorkStatus, WorkUid,
 };
 
 use super::engine::{Row, StoreError, Tx, Value, execute_one, query_one};
+use super::keys::KeyId;
 use super::names::NameId;
 use super::words::{Word as _, opt_word, word};
 
@@ -26,6 +27,14 @@ pub struct Work {
     pub scope: NameId,
     /// Its kind, fixed at creation. OURS-03
     pub kind: NameId,
+    /// It outlives its attempts; fixed at creation. JOB-14
+    pub standing: bool,
+    /// The work it succeeds. TERM-05
+    pub predecessor: Option<WorkId>,
+    /// The work it is a child of. TERM-06
+    pub parent: Option<WorkId>,
+    /// The first key it ever owned. TERM-03
+    pub first_key: Option<KeyId>,
     /// When its status last changed.
     pub since: Millis,
     /// Where it is in its lifecycle.
@@ -49,7 +58,7 @@ pub struct Work {
     /// XOR of their sequences.
     pub pending_xor: i64,
     /// Why it does not start.
-    pub hold: Option<Hold>,
+    pub holds: Holds,
     /// Failures counted so far.
     pub failures: u32,
     /// Root of the segment's causal parent.
@@ -58,13 +67,18 @@ pub struct Work {
     pub depth: Option<u32>,
     /// The winner of a wake that no claim has followed yet. WAKE-19
     pub next_trigger: Option<Seq>,
-    /// That wake's continuation. WAKE-21
+    /// That wake's continuation, or the release that let it go on without one. WAKE-21 WAKE-24
     pub next_parent: Option<Seq>,
     /// The segment whose process may still run. POLICY-22
     pub marked: Option<Segment>,
+    /// When it is closed, should it still be idle then.
+    pub idle_at: Option<Millis>,
+    /// The event that closed it. OURS-02
+    pub closed_by: Option<Seq>,
     /// What a person was last told about why it is so.
     pub reason: Option<String>,
     seen: (WorkStatus, Option<AttemptNo>),
+    grew: bool,
 }
 
 impl Work {
@@ -72,6 +86,12 @@ impl Work {
     pub const fn add_pending(&mut self, event: Seq) {
         self.pending_count = self.pending_count.saturating_add(1);
         self.pending_xor ^= event.0;
+    }
+
+    /// Notes one more key: a handler can see it. OWN-06
+    pub fn owns(&mut self, key: KeyId) {
+        self.first_key.get_or_insert(key);
+        self.grew = true;
     }
 
     /// Notes that none is pending any more.
@@ -123,7 +143,11 @@ impl Work {
         text(Some(self.status.word()));
         text(self.attempt_status.map(AttemptStatus::word));
         text(self.wait_status.map(WaitStatus::word));
-        text(self.hold.map(Hold::word));
+        let mut hold = |hold: Hold| text(self.holds.has(hold).then(|| hold.word()));
+        hold(Hold::Exhausted);
+        hold(Hold::CausalLimit);
+        hold(Hold::Operator);
+        text(Some(if self.idle_at.is_some() { "idle" } else { "busy" }));
         hasher.finish().cast_signed()
     }
 }
@@ -133,8 +157,9 @@ macro_rules! select_work {
     ($rest:literal) => {
         concat!(
             "SELECT id, uid, scope, kind, since, status, revision, attempt, attempt_status, epoch, \
-             wait, wait_status, winner, pending_count, pending_xor, hold, failures, root, depth, \
-             next_trigger, next_parent, marked_attempt, marked_epoch, reason FROM work ",
+             wait, wait_status, winner, pending_count, pending_xor, holds, failures, root, depth, \
+             next_trigger, next_parent, marked_attempt, marked_epoch, reason, standing, \
+             predecessor, parent, first_key, idle_at, closed_by FROM work ",
             $rest
         )
     };
@@ -150,6 +175,12 @@ pub struct NewRow {
     pub scope: NameId,
     /// Its kind.
     pub kind: NameId,
+    /// It outlives its attempts.
+    pub standing: bool,
+    /// The work it succeeds.
+    pub predecessor: Option<WorkId>,
+    /// The work it is a child of.
+    pub parent: Option<WorkId>,
     /// The event that created it.
     pub created_by: Seq,
     /// When.
@@ -163,14 +194,17 @@ pub struct NewRow {
 pub fn insert(tx: &mut dyn Tx, new: &NewRow) -> Result<Work, StoreError> {
     tx.execute(
         "INSERT INTO work (uid, scope, kind, created_by, created_at, since, status, revision, \
-         pending_count, pending_xor, failures) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?5, 'ready', 1, 0, 0, 0)",
+         pending_count, pending_xor, holds, failures, standing, predecessor, parent) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?5, 'ready', 1, 0, 0, 0, 0, ?6, ?7, ?8)",
         &[
             (&new.uid.uuid()).into(),
             new.scope.into(),
             new.kind.into(),
             new.created_by.into(),
             new.now.into(),
+            Value::Int(new.standing.into()),
+            new.predecessor.into(),
+            new.parent.into(),
         ],
     )?;
     query_one(tx, select_work!("WHERE uid = ?1"), &[(&new.uid.uuid()).into()], read)?
@@ -203,17 +237,19 @@ pub fn save(tx: &mut dyn Tx, work: &mut Work, now: Millis) -> Result<(), StoreEr
     if work.status != work.seen.0 {
         work.since = now;
     }
-    if (work.status, work.attempt) != work.seen {
+    if work.grew || (work.status, work.attempt) != work.seen {
         work.revision += 1;
         work.seen = (work.status, work.attempt);
+        work.grew = false;
     }
     execute_one(
         tx,
         "UPDATE work SET since = ?2, status = ?3, revision = ?4, attempt = ?5, \
          attempt_status = ?6, epoch = ?7, wait = ?8, wait_status = ?9, winner = ?10, \
-         pending_count = ?11, pending_xor = ?12, hold = ?13, failures = ?14, root = ?15, \
+         pending_count = ?11, pending_xor = ?12, holds = ?13, failures = ?14, root = ?15, \
          depth = ?16, next_trigger = ?17, next_parent = ?18, marked_attempt = ?19, \
-         marked_epoch = ?20, reason = ?21 WHERE id = ?1 AND revision = ?22",
+         marked_epoch = ?20, reason = ?21, first_key = ?23, idle_at = ?24, closed_by = ?25 \
+         WHERE id = ?1 AND revision = ?22",
         &[
             work.id.into(),
             work.since.into(),
@@ -227,7 +263,7 @@ pub fn save(tx: &mut dyn Tx, work: &mut Work, now: Millis) -> Result<(), StoreEr
             work.winner.into(),
             work.pending_count.into(),
             work.pending_xor.into(),
-            work.hold.map(Hold::word).into(),
+            Value::Int(work.holds.bits().into()),
             work.failures.into(),
             work.root.into(),
             work.depth.into(),
@@ -237,23 +273,45 @@ pub fn save(tx: &mut dyn Tx, work: &mut Work, now: Millis) -> Result<(), StoreEr
             work.marked.map(|segment| segment.epoch).into(),
             work.reason.as_deref().into(),
             Value::Int(read_revision),
+            work.first_key.into(),
+            work.idle_at.into(),
+            work.closed_by.into(),
         ],
         "work: a row moved inside its own transaction",
     )
 }
 
-/// Attempts of this scope that are running.
+/// Attempts that are running in the scope of this name and below. POLICY-06
 ///
 /// # Errors
 /// The machine failed.
-pub fn running_in(tx: &mut dyn Tx, scope: NameId) -> Result<u32, StoreError> {
-    Ok(query_one(
-        tx,
-        "SELECT count(*) FROM work WHERE status = 'running' AND scope = ?1",
+pub fn running_below(tx: &mut dyn Tx, scope: &str) -> Result<u32, StoreError> {
+    let mut count = |sql: &'static str, values: &[Value<'_>]| {
+        query_one(tx, sql, values, |row| row.small(0)).map(|count| count.unwrap_or(0))
+    };
+    let here = count(
+        "SELECT count(*) FROM name AS s JOIN work AS w ON w.scope = s.id AND w.status = 'running' \
+         WHERE s.text = ?1",
         &[scope.into()],
-        |row| row.small(0),
-    )?
-    .unwrap_or(0))
+    )?;
+    // `0` follows `/` in every order of bytes: names below begin between the two.
+    let (from, to) = (format!("{scope}/"), format!("{scope}0"));
+    let below = count(
+        "SELECT count(*) FROM name AS s JOIN work AS w ON w.scope = s.id AND w.status = 'running' \
+         WHERE s.text >= ?1 AND s.text < ?2",
+        &[(&from).into(), (&to).into()],
+    )?;
+    Ok(here.saturating_add(below))
+}
+
+/// The work that succeeds this one. TERM-03
+///
+/// # Errors
+/// The machine failed.
+pub fn successor(tx: &mut dyn Tx, work: WorkId) -> Result<Option<WorkId>, StoreError> {
+    query_one(tx, "SELECT id FROM work WHERE predecessor = ?1", &[work.into()], |row| {
+        Ok(WorkId(row.int(0)?))
+    })
 }
 
 /// Reads the columns of `select_work!`.
@@ -288,7 +346,7 @@ pub fn read(row: &dyn Row) -> Result<Work, StoreError> {
         winner: row.opt_int(12)?.map(Seq),
         pending_count: row.small(13)?,
         pending_xor: row.int(14)?,
-        hold: opt_word(row, 15, "work.hold")?,
+        holds: holds(row.int(15)?)?,
         failures: row.small(16)?,
         root: row.opt_int(17)?.map(Seq),
         depth: row.opt_small(18)?,
@@ -296,6 +354,20 @@ pub fn read(row: &dyn Row) -> Result<Work, StoreError> {
         next_parent: row.opt_int(20)?.map(Seq),
         marked,
         reason: row.opt_text(23)?.map(str::to_owned),
+        standing: row.int(24)? != 0,
+        predecessor: row.opt_int(25)?.map(WorkId),
+        parent: row.opt_int(26)?.map(WorkId),
+        first_key: row.opt_int(27)?.map(KeyId),
+        idle_at: row.opt_int(28)?.map(Millis),
+        closed_by: row.opt_int(29)?.map(Seq),
         seen: (status, attempt),
+        grew: false,
     })
+}
+
+fn holds(bits: i64) -> Result<Holds, StoreError> {
+    u8::try_from(bits)
+        .ok()
+        .and_then(Holds::from_bits)
+        .ok_or_else(|| StoreError::corrupt(format!("work.holds is {bits}: no set of holds")))
 }

@@ -6,11 +6,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::clock::Clock;
 use crate::command::{Command, Outcome};
-use crate::domain::{Actor, Generation, Millis};
+use crate::domain::{Actor, Millis};
 use crate::law;
-use crate::store::{Engine, StoreError, generations, journal, meta};
+use crate::store::{Engine, StoreError, journal, meta};
 
-use super::{WriteError, WriterOptions, WriterState};
+use super::{Answered, Once, WriteError, WriterOptions, WriterState};
 
 /// A request, and where its answer goes.
 #[derive(Debug)]
@@ -20,11 +20,11 @@ pub(super) enum Ask {
         commands: Vec<(Actor, Command)>,
         answer: oneshot::Sender<Result<Vec<Outcome>, WriteError>>,
     },
-    /// A configuration to make current.
-    MakeCurrent {
-        digest: String,
-        body: String,
-        answer: oneshot::Sender<Result<Generation, WriteError>>,
+    /// The same, once however often it is sent. OURS-23
+    Once {
+        once: Once,
+        commands: Vec<(Actor, Command)>,
+        answer: oneshot::Sender<Result<Answered, WriteError>>,
     },
     /// A commit of nothing but time.
     Probe { answer: oneshot::Sender<Result<(), WriteError>> },
@@ -36,7 +36,7 @@ pub(super) enum Ask {
 #[derive(Debug)]
 enum Done {
     Outcomes(Vec<Outcome>),
-    Generation(Generation),
+    Once(Answered),
     Nothing,
 }
 
@@ -170,8 +170,8 @@ fn perform(engine: &mut dyn Engine, now: Millis, ask: &Ask) -> Result<Done, Stor
             .map(|(actor, command)| law::apply(engine, now, actor, command))
             .collect::<Result<_, _>>()
             .map(Done::Outcomes),
-        Ask::MakeCurrent { digest, body, answer: _ } => {
-            generations::make_current(engine, digest, body, now).map(Done::Generation)
+        Ask::Once { once, commands, answer: _ } => {
+            once.perform(engine, now, commands).map(Done::Once)
         }
         Ask::Probe { answer: _ } | Ask::Stop => Ok(Done::Nothing),
     }
@@ -185,15 +185,14 @@ fn answer_all(batch: Vec<Ask>, done: Vec<Done>) {
             (Ask::Commands { answer, .. }, Done::Outcomes(outcomes)) => {
                 let _ = answer.send(Ok(outcomes));
             }
-            (Ask::MakeCurrent { answer, .. }, Done::Generation(generation)) => {
-                let _ = answer.send(Ok(generation));
+            (Ask::Once { answer, .. }, Done::Once(answered)) => {
+                let _ = answer.send(Ok(answered));
             }
             (Ask::Probe { answer }, Done::Nothing) => {
                 let _ = answer.send(Ok(()));
             }
             // `perform` pairs them; a dropped answer tells its caller that the writer is closed.
-            (Ask::Stop | Ask::Commands { .. } | Ask::MakeCurrent { .. } | Ask::Probe { .. }, _) => {
-            }
+            (Ask::Stop | Ask::Once { .. } | Ask::Commands { .. } | Ask::Probe { .. }, _) => {}
         }
     }
 }
@@ -205,7 +204,7 @@ fn refuse_all(batch: Vec<Ask>, error: &StoreError) {
             Ask::Commands { answer, .. } => {
                 let _ = answer.send(Err(error));
             }
-            Ask::MakeCurrent { answer, .. } => {
+            Ask::Once { answer, .. } => {
                 let _ = answer.send(Err(error));
             }
             Ask::Probe { answer } => {

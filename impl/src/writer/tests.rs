@@ -1,5 +1,7 @@
 //! The writer under real threads, and what is still true after it is gone.
 
+mod races;
+
 use std::path::Path;
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -34,6 +36,7 @@ fn accept(delivery: &str) -> Command {
         target: None,
         limits: CausalLimits { max_depth: 32 },
         payload: Some("{}".to_owned()),
+        suspect_within: None,
     };
     Command::Accept { event: Box::new(event) }
 }
@@ -44,10 +47,18 @@ fn claim(work: WorkId, seed: u8) -> Command {
         generation: Generation(0),
         resumes: true,
         holds_until_pin: true,
+        active: None,
     };
     let token = Token::from_bytes([seed; 32]).hash();
     let attempt_uid = TypeSafeId::new();
-    Command::Claim { work, attempt_uid, token, lease: Duration::seconds(60), pin, capacity: 9 }
+    Command::Claim {
+        work,
+        attempt_uid,
+        token,
+        lease: Duration::seconds(60),
+        pin,
+        capacity: Vec::new(),
+    }
 }
 
 /// Accepts and routes one event; answers the work it made.

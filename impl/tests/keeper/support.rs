@@ -71,6 +71,7 @@ impl Ground {
             reason: StartReason::Start,
             trigger: Some(event(4)),
             inputs: vec![event(4), event(7)],
+            inputs_left: 0,
             previous: None,
             continuation: None,
             generation: Generation(1),
@@ -165,7 +166,9 @@ pub(crate) fn event(seq: u32) -> Value {
 pub(crate) fn reason(exit: Exit) -> String {
     match exit {
         Exit::Failed { reason, .. } => reason,
-        Exit::Completed { .. } | Exit::Lost { .. } => panic!("it did not fail: {exit:?}"),
+        Exit::Completed { .. } | Exit::HandedOff { .. } | Exit::Lost { .. } => {
+            panic!("it did not fail: {exit:?}")
+        }
     }
 }
 

@@ -128,10 +128,10 @@ async fn a_wait_on_one_source_until_a_time_after_a_given_event() {
     let belt = Belt::new();
     belt.always(200, json!({"wait": "wait_1", "winner": 9}));
     let until = "2030-01-31T09:00:00Z";
-    let arguments = ["wait", "--key", "1#x", "--on", "s", "--until", until, "--after", "3"];
+    let arguments = ["wait", "--key", "1#x", "--on", "s#9", "--until", until, "--after", "3"];
     assert_eq!(belt.tool(&arguments).await.0, 4);
     let expected = json!({
-        "keys": [{"source": "s", "external_id": "1#x"}], "types": [], "after": 3, "until": until,
+        "keys": ["1#x"], "types": [], "on": "s#9", "after": 3, "until": until,
     });
     assert_eq!(belt.calls()[0].body, expected);
 }
@@ -224,17 +224,38 @@ async fn inputs_are_shown_without_control_characters() {
 }
 
 #[tokio::test]
+async fn inputs_of_many_pages_are_one_answer_unless_a_page_is_asked_for() {
+    let belt = Belt::new();
+    belt.serve(Arc::new(|call| match call {
+        0 => (200, json!({"attempt": 1, "trigger": null, "inputs": [1, 2], "next": 9})),
+        _ => (200, json!({"attempt": 1, "trigger": null, "inputs": [3]})),
+    }));
+    let (_, output) = belt.tool(&["inputs"]).await;
+    let read: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!((&read["inputs"], &read["next"]), (&json!([1, 2, 3]), &Value::Null));
+    assert_eq!(belt.calls()[1].what, "GET /tool/inputs?after=9");
+
+    let belt = Belt::new();
+    belt.always(200, json!({"attempt": 1, "trigger": null, "inputs": [1], "next": 9}));
+    let (_, output) = belt.tool(&["inputs", "--after", "3", "--limit", "1"]).await;
+    let read: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!((belt.calls().len(), &read["next"]), (1, &json!(9)));
+    assert_eq!(belt.calls()[0].what, "GET /tool/inputs?after=3&limit=1");
+}
+
+#[tokio::test]
 async fn the_last_declared_result_counts_and_reserved_words_declare_nothing() {
     let belt = Belt::new();
     assert_eq!(belt.tool(&["result", "failed", "--status", "first"]).await.0, 0);
     assert_eq!(belt.tool(&["result", "completed"]).await.0, 0);
     let kept = fs::read_to_string(belt.folder.result()).expect("it is there");
     assert_eq!(kept, r#"{"outcome":"completed"}"#);
-    for reserved in [&["result", "handoff"][..], &["result", "failed", "--retry-after", "5m"]] {
-        let (code, output) = belt.tool(reserved).await;
-        assert!(code == 1 && stderr(&output).contains("reserved"), "{output:?}");
-    }
+    let (code, output) = belt.tool(&["result", "failed", "--retry-after", "5m"]).await;
+    assert!(code == 1 && stderr(&output).contains("reserved"), "{output:?}");
     assert_eq!(fs::read_to_string(belt.folder.result()).expect("it is there"), kept);
+    assert_eq!(belt.tool(&["result", "handoff", "--status", "waits"]).await.0, 0);
+    let kept = fs::read_to_string(belt.folder.result()).expect("it is there");
+    assert_eq!(kept, r#"{"outcome":"handoff","status":"waits"}"#);
 }
 
 #[tokio::test]

@@ -1,21 +1,38 @@
 //! The facts that tell one class from another.
 
 use crate::action::Kind;
-use crate::index::{EventIx, WaitIx, WorkIx, below};
+use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
 use crate::outcome::{Outcome, Receipt, Recovery, RouteMark, Start};
 use crate::state::{
-    AttemptStatus, Exclusion, Facts, Hold, Input, Phase, Proposal, Timer, WaitStatus, WorkStatus,
+    AttemptStatus, Exclusion, Facts, Flag, Holds, Input, Phase, Proposal, Timer, WaitStatus,
+    WorkStatus,
 };
 use crate::view::{LeaseView, lease};
-use crate::worlds::{Origin, World};
+use crate::worlds::{Decision, Does, Origin, World};
 
 /// The guard facts of a Work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkFacts {
     /// Its status.
     pub status: WorkStatus,
-    /// Its hold.
-    pub hold: Hold,
+    /// Its holds.
+    pub holds: Holds,
+    /// It outlives its attempts.
+    pub stands: bool,
+    /// Its idle timer.
+    pub idle: TimerFacts,
+    /// It was reopened.
+    pub succeeded: bool,
+    /// It owns a key, which a successor would go on from.
+    pub keyed: bool,
+    /// The next segment goes on from a release.
+    pub released: bool,
+    /// Its last attempt is pinned to an earlier generation than the current one.
+    pub outdated: bool,
+    /// Its last attempt has used some of its active time.
+    pub worn: bool,
+    /// The end of its turn would be as deep as its root allows, or deeper.
+    pub at_limit: bool,
     /// Its exclusion mark.
     pub excluded: Exclusion,
     /// Status of its last attempt.
@@ -32,8 +49,10 @@ pub struct WorkFacts {
     pub pending: u8,
     /// An unrouted event resolves to it.
     pub owed: bool,
-    /// Its scope runs as many attempts as it may.
+    /// Its scope, or one above it, runs as many attempts as it may.
     pub full: bool,
+    /// Its own scope alone, without what lies in it or above it, would have room.
+    pub full_elsewhere: bool,
 }
 
 /// The guard facts of a wait.
@@ -51,6 +70,12 @@ pub struct WaitFacts {
     pub timed_out: bool,
     /// What would win is as deep as its root allows, so the continuation would be refused.
     pub at_limit: bool,
+    /// Its subscription stands.
+    pub subscribed: bool,
+    /// Events that it would translate: none, one, or two for more.
+    pub selected: u8,
+    /// Another subscription of the Work to the same source had not come as far as the latest event.
+    pub resumes_source: bool,
 }
 
 /// The guard facts of a timer.
@@ -84,8 +109,28 @@ pub struct EventFacts {
     pub out_of_turn: bool,
     /// It matches the active wait of its Work.
     pub matches: bool,
-    /// A route matches it.
-    pub routed: bool,
+    /// What its handler decides.
+    pub decides: Option<Does>,
+    /// The decision would reopen ended Work.
+    pub reopens: bool,
+    /// The decision has keys to attach: free ones (1), another Work's (2), both (3).
+    pub attaches: u8,
+    /// The decision names a kind that its Work is not of.
+    pub other_kind: bool,
+    /// An execution of the Work that owns its key, or that waits for it, published it.
+    pub published: bool,
+    /// Its key is accepted under a newer generation, or would be.
+    pub mapped: bool,
+    /// It came before with another body, or a body of its sender did: within the window (2) or before it (3).
+    pub repeated: u8,
+    /// What it derives would be deeper than its root allows.
+    pub deepest: bool,
+    /// The configuration was replaced before.
+    pub reloaded: bool,
+    /// An operator dropped it, or it is suspect.
+    pub silenced: bool,
+    /// It is translated for the wait in question, which selects it (2) or does not (1).
+    pub translated: u8,
 }
 
 /// An outcome without its numbers and names.
@@ -99,55 +144,117 @@ pub struct Answer {
 
 /// The facts of a Work that a guard or an effect of this kind of action looks at; the rest is forgotten.
 pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
-    let WorkFacts {
-        status,
-        hold,
-        excluded,
-        attempt,
-        phase,
-        lease,
-        woken,
-        winner_later,
-        pending,
-        owed,
-        full,
-    } = facts;
+    let WorkFacts { status, holds, stands, attempt, phase, lease, woken, pending, .. } = facts;
     let blank = WorkFacts::default();
     let held = WorkFacts { attempt, phase, lease, ..blank };
     match kind {
-        Kind::CommitRoute => WorkFacts { status, ..blank },
-        Kind::Claim => WorkFacts {
+        Kind::CommitRoute => WorkFacts {
             status,
-            hold,
-            excluded,
-            attempt,
-            woken,
-            winner_later,
-            pending,
-            full,
+            succeeded: facts.succeeded,
+            keyed: facts.keyed,
+            stands: stands && !status.terminal(),
             ..blank
         },
-        Kind::ClearNeverHanded | Kind::Pin | Kind::Renew | Kind::SettleRecovery => held,
-        Kind::Complete => WorkFacts { pending, owed, ..held },
-        Kind::Fail | Kind::ClaimRecovery | Kind::RegisterWait => WorkFacts { pending, ..held },
-        Kind::Vacate | Kind::ProcessExits => WorkFacts { status, excluded, ..blank },
-        Kind::Cancel => {
-            WorkFacts { status, hold, excluded, attempt, phase, woken, pending, ..blank }
+        Kind::Claim => WorkFacts {
+            status,
+            holds,
+            excluded: facts.excluded,
+            attempt,
+            woken,
+            winner_later: facts.winner_later,
+            pending,
+            full: facts.full,
+            full_elsewhere: facts.full_elsewhere,
+            released: facts.released,
+            outdated: facts.outdated,
+            worn: facts.worn,
+            idle: facts.idle,
+            ..blank
+        },
+        Kind::ClearNeverHanded | Kind::Pin | Kind::Renew => held,
+        Kind::SettleRecovery => WorkFacts { stands, ..held },
+        Kind::Complete => {
+            WorkFacts { pending, owed: facts.owed, stands, at_limit: facts.at_limit, ..held }
         }
-        Kind::Wake | Kind::FireTimer | Kind::AcceptTimeout => {
+        Kind::Fail => WorkFacts { pending, stands, ..held },
+        Kind::ClaimRecovery | Kind::RegisterWait => WorkFacts { pending, ..held },
+        Kind::Vacate | Kind::ProcessExits => {
+            WorkFacts { status, excluded: facts.excluded, ..blank }
+        }
+        Kind::Cancel => WorkFacts {
+            status,
+            holds,
+            excluded: facts.excluded,
+            attempt,
+            phase,
+            woken,
+            pending,
+            stands,
+            idle: facts.idle,
+            ..blank
+        },
+        Kind::Wake | Kind::FireTimer | Kind::AcceptTimeout | Kind::Translate => {
             WorkFacts { status, attempt, ..blank }
         }
-        Kind::Accept | Kind::Evaluate | Kind::Tick | Kind::Crash => blank,
+        Kind::Reopen => {
+            WorkFacts { status, succeeded: facts.succeeded, keyed: facts.keyed, ..blank }
+        }
+        Kind::Hold => WorkFacts { status, holds, attempt, ..blank },
+        Kind::Release => WorkFacts { status, holds, attempt, woken, ..blank },
+        Kind::CloseIdle => {
+            WorkFacts { status, holds, pending, owed: facts.owed, idle: facts.idle, ..blank }
+        }
+        Kind::CreateWork => WorkFacts { status, ..blank },
+        Kind::Accept
+        | Kind::Reload
+        | Kind::Drop
+        | Kind::Replay
+        | Kind::Evaluate
+        | Kind::Tick
+        | Kind::Crash => blank,
     }
 }
 
 /// Acceptance and evaluation do not look at what routing would do.
 pub(super) fn guards_on_event(kind: Kind, facts: EventFacts) -> EventFacts {
-    let EventFacts { accepted, proposal, resolves, .. } = facts;
+    let EventFacts { accepted, mark, proposal, origin, resolves, out_of_turn, .. } = facts;
+    let blank = EventFacts::default();
     match kind {
-        Kind::Accept => EventFacts { accepted, resolves, ..EventFacts::default() },
-        Kind::Evaluate => EventFacts { proposal, resolves, ..EventFacts::default() },
-        Kind::CommitRoute => facts,
+        Kind::Accept => EventFacts {
+            accepted,
+            resolves,
+            mapped: facts.mapped,
+            repeated: facts.repeated,
+            ..blank
+        },
+        Kind::Evaluate => EventFacts { proposal, resolves, ..blank },
+        Kind::CommitRoute => EventFacts {
+            mapped: false,
+            repeated: 0,
+            translated: 0,
+            deepest: facts.deepest && facts.reopens,
+            ..facts
+        },
+        Kind::Drop => {
+            EventFacts { accepted, mark, origin, resolves, out_of_turn, proposal, ..blank }
+        }
+        Kind::Replay => EventFacts {
+            accepted,
+            mark,
+            origin,
+            mapped: facts.mapped,
+            deepest: facts.deepest,
+            ..blank
+        },
+        Kind::Translate => EventFacts {
+            accepted,
+            origin,
+            mark: if facts.silenced { mark } else { RouteMark::Unrouted },
+            published: facts.published,
+            deepest: facts.deepest,
+            translated: facts.translated,
+            ..blank
+        },
         Kind::Claim
         | Kind::ClearNeverHanded
         | Kind::Pin
@@ -162,18 +269,38 @@ pub(super) fn guards_on_event(kind: Kind, facts: EventFacts) -> EventFacts {
         | Kind::SettleRecovery
         | Kind::Vacate
         | Kind::Cancel
+        | Kind::Reload
+        | Kind::Reopen
+        | Kind::CreateWork
+        | Kind::Hold
+        | Kind::Release
+        | Kind::CloseIdle
         | Kind::Tick
         | Kind::Crash
-        | Kind::ProcessExits => EventFacts::default(),
+        | Kind::ProcessExits => blank,
     }
 }
 
 pub(super) fn work_facts(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkFacts {
     let work = state.work(ix);
     let winner = work.wake.wait().and_then(|wait| state.wait(wait).winner.event());
+    let runs = |other: &&crate::state::Work| {
+        other.attempt.status == AttemptStatus::Running && other.scope == work.scope
+    };
+    let whole = world.binding(ix).active;
+    let deep = |event: EventIx| state.event(event).depth >= world.depth_max;
     WorkFacts {
         status: work.status,
-        hold: work.hold,
+        holds: work.holds,
+        stands: world.kind(work.kind).standing,
+        idle: timer_facts(work.idle),
+        succeeded: state.successor(ix).is_some(),
+        keyed: work.first_key.key().is_some(),
+        released: work.released.event().is_some(),
+        outdated: work.attempt.status.open()
+            && work.attempt.generation != state.current().generation,
+        worn: work.attempt.status.open() && work.attempt.active.ticks() != whole,
+        at_limit: !world.turns.is_empty() && work.attempt.cause.event().is_some_and(deep),
         excluded: work.excluded,
         attempt: work.attempt.status,
         phase: work.attempt.phase,
@@ -183,7 +310,18 @@ pub(super) fn work_facts(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkFa
             && state.input(ix, Input::Pending).first().copied() != winner,
         pending: few(state.input(ix, Input::Pending).len()),
         owed: state.owed_a_route(world, ix),
-        full: state.running_in(work.scope) >= world.capacity,
+        full: state.full(world, work.scope),
+        full_elsewhere: state.full(world, work.scope)
+            && state.works().iter().filter(runs).count() < world.capacity,
+    }
+}
+
+fn timer_facts(timer: Timer) -> TimerFacts {
+    match timer.ticks() {
+        Some(0) => TimerFacts::Due,
+        Some(_) => TimerFacts::Armed,
+        None if timer == Timer::DISABLED => TimerFacts::Disabled,
+        None => TimerFacts::None,
     }
 }
 
@@ -200,24 +338,26 @@ pub(super) fn wait_facts(world: &World, state: &dyn Facts, ix: WaitIx) -> WaitFa
     let matched = state.matched(world, ix);
     WaitFacts {
         status: wait.status,
-        timer: match wait.timer.ticks() {
-            Some(0) => TimerFacts::Due,
-            Some(_) => TimerFacts::Armed,
-            None if wait.timer == Timer::DISABLED => TimerFacts::Disabled,
-            None => TimerFacts::None,
-        },
+        timer: timer_facts(wait.timer),
         matches: few(matched.len()),
         lowest_is_first: matched.first() == matched.iter().min(),
         timed_out: state.is_accepted(world.timeout_of(ix)),
         at_limit: matched
             .first()
             .is_some_and(|winner| state.event(*winner).depth >= world.depth_max),
+        subscribed: wait.subscribed == Flag::Yes,
+        selected: few(state.selected(world, ix).len()),
+        resumes_source: state
+            .subscribed_before(world, ix)
+            .is_some_and(|before| state.wait(before).checkpoint < state.latest()),
     }
 }
 
 pub(super) fn event_facts(world: &World, state: &dyn Facts, ix: EventIx) -> EventFacts {
     let event = state.event(ix);
     let work = state.resolves_to(world, ix);
+    let decision = world.decision(ix, state.current().configuration);
+    let key = event.key.key().or(world.about(ix).key);
     let lower = |other: EventIx| {
         state.event(other).seq < event.seq
             && state.is_unrouted(other)
@@ -232,6 +372,9 @@ pub(super) fn event_facts(world: &World, state: &dyn Facts, ix: EventIx) -> Even
             Origin::Delivery(_) => 0,
             Origin::Timeout(_) => 1,
             Origin::Continuation(_) => 2,
+            Origin::Alias(..) => 3,
+            Origin::Ended(..) => 4,
+            Origin::Created(_) => 5,
         },
         resolves: match (state.speaks_of(world, ix), work) {
             (None, _) => 0,
@@ -240,7 +383,72 @@ pub(super) fn event_facts(world: &World, state: &dyn Facts, ix: EventIx) -> Even
         },
         out_of_turn: work.is_some() && below(world.slots()).map(EventIx).any(lower),
         matches: wait.is_some_and(|wait| state.matches(world, wait, ix)),
-        routed: world.routed(ix),
+        decides: Some(decision.does),
+        reopens: work.is_some_and(|work| decision.successor_of(work).is_some()),
+        attaches: attaches(world, state, &decision, work),
+        other_kind: work.is_some_and(|work| state.work(work).kind != decision.kind)
+            && matches!(decision.does, Does::Update | Does::Work),
+        published: published(world, state, ix),
+        mapped: key.is_some_and(|key| state.newest(world, key) != key),
+        repeated: repeated(world, state, ix),
+        deepest: event.depth >= world.depth_max,
+        reloaded: state.current().generation > 0,
+        silenced: state.silenced(ix),
+        translated: 0,
+    }
+}
+
+/// What a wait's subscription has to do with a source event.
+pub(super) fn source_facts(
+    world: &World,
+    state: &dyn Facts,
+    wait: WaitIx,
+    source: EventIx,
+) -> EventFacts {
+    let alias = world.alias_of(wait, source).is_some_and(|alias| state.is_accepted(alias));
+    let own = state.about(world, source).publisher == Some(world.wait(wait).work);
+    EventFacts {
+        translated: u8::from(alias) + 2 * u8::from(state.selects(world, wait, source)),
+        published: own,
+        ..event_facts(world, state, source)
+    }
+}
+
+fn attaches(world: &World, state: &dyn Facts, decision: &Decision, work: Option<WorkIx>) -> u8 {
+    let kinds = decision.attaches.iter().map(|key| match state.owner(state.newest(world, *key)) {
+        None => 1,
+        Some(owner) if Some(owner) == work => 0,
+        Some(_) => 2,
+    });
+    kinds.fold(0, |all, kind| all | kind)
+}
+
+fn published(world: &World, state: &dyn Facts, event: EventIx) -> bool {
+    state.is_accepted(event) && state.about(world, event).publisher.is_some()
+}
+
+fn repeated(world: &World, state: &dyn Facts, event: EventIx) -> u8 {
+    let Origin::Delivery(delivery) = world.origin(event) else {
+        return 0;
+    };
+    let def = world.delivery(delivery);
+    let others = || {
+        below(world.deliveries.len())
+            .map(DeliveryIx)
+            .filter(|other| *other != delivery && state.is_accepted((*other).into()))
+    };
+    let same_identity = |other: &DeliveryIx| world.delivery(*other).identity == def.identity;
+    let same_body = |other: &DeliveryIx| {
+        let sent = world.delivery(*other);
+        def.signs.is_some() && sent.signs == def.signs && sent.body == def.body
+    };
+    let within = |other: DeliveryIx| state.event(other.into()).suspect > 0;
+    match others().find(same_identity) {
+        Some(original) if world.delivery(original).body != def.body => 1,
+        Some(_) => 0,
+        None if others().filter(same_body).any(within) => 2,
+        None if others().any(|other| same_body(&other)) => 3,
+        None => 0,
     }
 }
 
@@ -271,5 +479,10 @@ fn receipt_kind(world: &World, receipt: Receipt) -> u8 {
         Receipt::Registered { winner: None } => 13,
         Receipt::Registered { winner: Some(_) } => 14,
         Receipt::Woken { winner } => 15 + by_timeout(winner),
+        Receipt::Routed { mark: RouteMark::Drop, .. } => 17,
+        Receipt::Routed { mark: RouteMark::Close, .. } => 18,
+        Receipt::Routed { mark: RouteMark::OperatorDrop, .. } => 19,
+        Receipt::Routed { mark: RouteMark::ReplaySuspect, .. } => 20,
+        Receipt::Routed { mark: RouteMark::Release, .. } => 21,
     }
 }

@@ -5,6 +5,7 @@ mod explore;
 mod listings;
 mod mutants;
 mod progress;
+mod saturation;
 mod show;
 mod traces;
 
@@ -67,6 +68,15 @@ enum Command {
         /// Break one clause of the law first.
         #[arg(long)]
         mutant: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare the transition classes of each world with those of its next larger bound.
+    Saturation {
+        /// A world, or `all`.
+        #[arg(long, default_value = "all")]
+        world: String,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -141,6 +151,7 @@ pub(crate) fn run(cli: Cli) -> Result<Verdict, Mistake> {
         Command::Progress { world, mutant, json } => {
             progress::run(&laws(&world, mutant.as_deref())?, json)
         }
+        Command::Saturation { world, json } => saturation::run(&worlds(&world)?, json),
         Command::Explore { world, mutant, trace, listen } => match trace {
             Some(file) => explore::trace(&file, &listen),
             None => explore::world(law(&world, mutant.as_deref())?, &listen),

@@ -1,11 +1,14 @@
 //! Attempts: claimed under a lease, launched in two steps, ended once.
 
-use crate::action::Authority;
+use crate::action::{Authority, Ending};
 use crate::index::{EventIx, Maybe, WorkIx, below};
-use crate::law::{Law, release, unauthorised};
+use crate::law::{Law, causality, release, unauthorised};
 use crate::mutants::Mutant;
 use crate::outcome::{Deferral, Outcome, Receipt, Refusal, Start};
-use crate::state::{Attempt, AttemptStatus, Exclusion, Facts, Hold, Input, Phase, WorkStatus};
+use crate::state::{
+    Attempt, AttemptStatus, Exclusion, Facts, Hold, Holds, ITSELF_REJECTED, Input, Phase, Timer,
+    Work, WorkStatus,
+};
 
 /// Starts or resumes an attempt with all pending input, under a fresh lease and the next epoch.
 /// POLICY-05 to POLICY-09, LEASE-03, LEASE-10, WAKE-16 to WAKE-20, WAKE-25, WAKE-26, OURS-28
@@ -28,15 +31,23 @@ pub(super) fn claim(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome 
         (false, _) => Start::Next,
     };
     let attempt = if resumes { before.number } else { before.number + 1 };
+    let released = state.work(work).released;
     let cause = match wake {
+        // What an operator released goes on from the release: the chain before it is at its end. WAKE-24
+        Some(_) | None if released != Maybe::NONE => released,
         Some(wait) if !law.broken(Mutant::WakeKeepsCause) => law.world.continuation_of(wait).into(),
         Some(_) if resumes => before.cause,
         Some(_) | None => trigger,
     };
     take_input(law, state, work, trigger);
+    let (generation, active) = pinned(law, state, work, resumes);
     let claimed = state.work_mut(work);
     claimed.status = WorkStatus::Running;
     claimed.wake = Maybe::NONE;
+    claimed.released = Maybe::NONE;
+    if !law.broken(Mutant::ClaimLeavesIdleTimer) {
+        claimed.idle = Timer::NONE;
+    }
     if claimed.excluded != Exclusion::None {
         claimed.excluded = Exclusion::EarlierSegment;
     }
@@ -48,6 +59,8 @@ pub(super) fn claim(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome 
         epochs: if resumes && law.broken(Mutant::ResumeKeepsEpoch) { 2 } else { 1 },
         trigger,
         cause,
+        generation,
+        active,
     };
     Receipt::Claimed { attempt, start }.into()
 }
@@ -69,17 +82,53 @@ fn not_startable(law: &Law, state: &impl Facts, ix: WorkIx) -> Option<Outcome> {
     if !state.has_pending(ix) && work.wake == Maybe::NONE {
         return Some(Refusal::NothingToStart.into());
     }
-    if work.hold != Hold::None && !law.broken(Mutant::ClaimOverHold) {
+    let overlooked = match work.holds {
+        holds if law.broken(Mutant::ClaimOverOperator) => holds.without(Hold::Operator).is_empty(),
+        holds => holds.is_empty() || law.broken(Mutant::ClaimOverHold),
+    };
+    if !overlooked {
         return Some(Deferral::Held.into());
     }
     if work.excluded != Exclusion::None && !law.broken(Mutant::ClaimOverExclusion) {
         return Some(Deferral::Excluded.into());
     }
-    if state.running_in(work.scope) >= law.world.capacity && !law.broken(Mutant::ClaimOverCapacity)
-    {
+    if full(law, state, work.scope) && !law.broken(Mutant::ClaimOverCapacity) {
         return Some(Deferral::Capacity.into());
     }
     None
+}
+
+/// A scope counts what runs in it and below, and so does each scope above it. POLICY-06
+fn full(law: &Law, state: &impl Facts, scope: u8) -> bool {
+    let running = |scope: u8| {
+        let in_it = |work: &&Work| law.world.lies_in(work.scope, scope);
+        let here = |work: &&Work| work.scope == scope;
+        let runs =
+            state.works().iter().filter(|work| work.attempt.status == AttemptStatus::Running);
+        match law.broken(Mutant::CapacityWithoutBelow) {
+            true => runs.filter(here).count(),
+            false => runs.filter(in_it).count(),
+        }
+    };
+    let mut scopes = law
+        .world
+        .upwards(scope)
+        .take_while(|at| *at == scope || !law.broken(Mutant::CapacityOfOwnScope));
+    scopes.any(|scope| running(scope) >= law.world.capacity)
+}
+
+/// What the attempt is pinned to: an attempt that goes on keeps its generation and the active time it has left.
+/// BIND-10 WAKE-28
+fn pinned(law: &Law, state: &impl Facts, work: WorkIx, resumes: bool) -> (u8, Timer) {
+    let before = state.work(work).attempt;
+    let (generation, whole) = (
+        state.current().generation,
+        law.world.binding(work).active.map_or(Timer::NONE, Timer::due_in),
+    );
+    (
+        if resumes && !law.broken(Mutant::ResumeRepins) { before.generation } else { generation },
+        if resumes && !law.broken(Mutant::ResumeRestoresTime) { before.active } else { whole },
+    )
 }
 
 /// A resume never replaces the trigger. WAKE-17
@@ -163,8 +212,16 @@ pub(super) fn renew(law: &Law, state: &mut impl Facts, work: WorkIx, by: Authori
     Receipt::Done.into()
 }
 
-/// Ends the attempt completed, and with it the Work unless input is pending. DONE-01 to DONE-06
-pub(super) fn complete(law: &Law, state: &mut impl Facts, work: WorkIx, by: Authority) -> Outcome {
+/// Ends the attempt, and with it the Work unless input is pending, it stands or it is handed off. DONE-01 to DONE-06,
+/// ALIAS-15, JOB-14, JOB-17
+pub(super) fn complete(
+    law: &Law,
+    state: &mut impl Facts,
+    work: WorkIx,
+    by: Authority,
+    ending: Ending,
+    declares: bool,
+) -> Outcome {
     if let Some(refusal) = unauthorised(law, state, work, by) {
         return refusal.into();
     }
@@ -172,13 +229,51 @@ pub(super) fn complete(law: &Law, state: &mut impl Facts, work: WorkIx, by: Auth
         return Refusal::NotRunning.into();
     }
     let more = state.has_pending(work) && !law.broken(Mutant::CompleteDropsPending);
+    let stands = law.stands(state, work) && !law.broken(Mutant::StandingCompletes);
+    let handed_off = ending == Ending::Handoff && !law.broken(Mutant::HandoffCompletes);
+    let open = more || stands || handed_off;
     // An event that already resolves to the Work would otherwise come to a Work that has ended. DONE-02
-    if !more && state.owed_a_route(law.world, work) && !law.broken(Mutant::CompleteOverUnrouted) {
+    if !open && owed_a_route(law, state, work) && !law.broken(Mutant::CompleteOverUnrouted) {
         return Outcome::Conflict;
     }
+    let cause = state.work(work).attempt.cause.event();
     release(state, work, AttemptStatus::Completed);
-    state.work_mut(work).status = if more { WorkStatus::Ready } else { WorkStatus::Completed };
+    let ended = state.work_mut(work);
+    ended.status = if open { WorkStatus::Ready } else { WorkStatus::Completed };
+    // A hold says why Work does not start, which ended Work never does. TERM-01
+    if !open {
+        ended.holds = Holds::NONE;
+    }
+    let kind = law.world.kind(state.work(work).kind);
+    let idles = handed_off && !more && (!kind.standing || law.broken(Mutant::StandingIdles));
+    if idles && !law.broken(Mutant::HandoffWithoutIdleTimer) {
+        state.work_mut(work).idle = kind.close_after.map_or(Timer::NONE, Timer::due_in);
+    }
+    if declares && !law.broken(Mutant::TurnEndUnpublished) {
+        publish(law, state, work, cause);
+    }
     Receipt::Done.into()
+}
+
+fn owed_a_route(law: &Law, state: &impl Facts, work: WorkIx) -> bool {
+    let own = |event: EventIx| {
+        state.is_unrouted(event) && state.about(law.world, event).publisher == Some(work)
+    };
+    state.owed_a_route(law.world, work)
+        || (law.broken(Mutant::TurnEndBlocks) && below(law.world.slots()).map(EventIx).any(own))
+}
+
+/// `core.turn.ended` says how the turn ended, to whom it concerns; a limit that refuses it does not undo the ending.
+/// ALIAS-15 REJECT-01
+fn publish(law: &Law, state: &mut impl Facts, work: WorkIx, cause: Option<EventIx>) {
+    let Some(ended) = law.world.ended_of(work, state.work(work).attempt.number) else {
+        return;
+    };
+    if causality::accept_derived(law, state, ended, cause).is_some() {
+        state.event_mut(ended).key = state.work(work).first_key;
+    } else if !law.broken(Mutant::TurnEndRefusedSilently) {
+        state.event_mut(ended).rejected |= ITSELF_REJECTED;
+    }
 }
 
 /// Ends the attempt failed. OURS-28
@@ -201,10 +296,14 @@ pub(super) fn record_failure(law: &Law, state: &mut impl Facts, work: WorkIx) {
             state.event_mut(event).input = Input::No;
         }
     }
+    // Standing Work waits for its next event, however often it failed. JOB-16 JOB-27
+    let counted = !law.stands(state, work) || law.broken(Mutant::StandingExhausts);
     let failed = state.work_mut(work);
     failed.status = WorkStatus::Ready;
-    failed.failures = failed.failures.saturating_add(1);
-    if !law.broken(Mutant::FailureUnheld) {
-        failed.hold = Hold::Exhausted;
+    if counted {
+        failed.failures = failed.failures.saturating_add(1);
+    }
+    if counted && !law.broken(Mutant::FailureUnheld) {
+        failed.holds = failed.holds.with(Hold::Exhausted);
     }
 }

@@ -1,34 +1,57 @@
 //! Cancel: everything of a Work that could still act ends in one commit, and nothing terminal is rewritten.
 
+use crate::action::Expect;
 use crate::index::{Maybe, WorkIx};
-use crate::law::{Law, exclude_segment, release};
+use crate::law::{Law, exclude_segment, misnamed, release};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal};
-use crate::state::{AttemptStatus, Facts, Hold, Phase, Timer, WaitStatus, WorkStatus};
+use crate::state::{AttemptStatus, Facts, Flag, Holds, Phase, Timer, WaitStatus, WorkStatus};
 
-/// Ends the Work cancelled. Pending input stays as audit and starts nothing. CANCEL-01 to CANCEL-11, WAKE-12 to WAKE-15
-pub(super) fn cancel(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome {
+/// Ends the Work cancelled; standing Work for good or not at all. CANCEL-01 to CANCEL-11, OURS-10
+pub(super) fn cancel(
+    law: &Law,
+    state: &mut impl Facts,
+    work: WorkIx,
+    expect: Expect,
+    for_good: bool,
+) -> Outcome {
+    if let Some(refusal) = misnamed(law, state, work, expect) {
+        return refusal.into();
+    }
     match state.work(work).status {
-        WorkStatus::Absent => return Refusal::UnknownWork.into(),
         WorkStatus::Cancelled => return Outcome::Duplicate(Receipt::Done),
         WorkStatus::Completed | WorkStatus::Failed
             if !law.broken(Mutant::CancelRewritesTerminal) =>
         {
             return Refusal::Terminal.into();
         }
-        WorkStatus::Completed
+        WorkStatus::Absent
+        | WorkStatus::Completed
         | WorkStatus::Failed
         | WorkStatus::Ready
         | WorkStatus::Running
         | WorkStatus::Waiting => {}
     }
+    if law.stands(state, work) && !for_good && !law.broken(Mutant::StandingCancelledLightly) {
+        return Refusal::Standing.into();
+    }
+    end(law, state, work);
+    Receipt::Done.into()
+}
+
+/// What a cancel, a closing route and an idle close have in common. Pending input stays as audit and starts nothing.
+/// CANCEL-01 to CANCEL-04, WAKE-12 to WAKE-15
+pub(super) fn end(law: &Law, state: &mut impl Facts, work: WorkIx) {
     cancel_wait(law, state, work);
     cancel_attempt(law, state, work);
     let cancelled = state.work_mut(work);
     cancelled.status = WorkStatus::Cancelled;
-    cancelled.hold = Hold::None;
+    cancelled.holds = Holds::NONE;
     cancelled.wake = Maybe::NONE;
-    Receipt::Done.into()
+    cancelled.released = Maybe::NONE;
+    if !law.broken(Mutant::CancelLeavesIdleTimer) {
+        cancelled.idle = Timer::NONE;
+    }
 }
 
 /// A woken wait keeps its winner; only an active one is cancelled. WAKE-14 WAKE-15
@@ -39,6 +62,10 @@ fn cancel_wait(law: &Law, state: &mut impl Facts, work: WorkIx) {
     let wait = state.wait_mut(wait);
     if !law.broken(Mutant::CancelLeavesWait) {
         wait.status = WaitStatus::Cancelled;
+    }
+    if !law.broken(Mutant::CancelLeavesSubscription) {
+        wait.subscribed = Flag::No;
+        wait.checkpoint = 0;
     }
     if !law.broken(Mutant::CancelLeavesTimer) {
         wait.timer = Timer::NONE;

@@ -3,9 +3,11 @@
 //! A transition reads as guards in order of precedence, then writes, then the receipt. It reads nothing but the state,
 //! the action and the constants of the world, and answers every action in every state.
 
+mod aliases;
 mod attempts;
 mod cancel;
 mod causality;
+mod holds;
 mod ingress;
 mod ownership;
 mod recovery;
@@ -15,12 +17,12 @@ mod waits;
 
 pub use waits::sequence_at;
 
-use crate::action::{Action, Authority, Commit, Env};
+use crate::action::{Action, Authority, Commit, Env, Expect};
 use crate::index::{EventIx, WaitIx, WorkIx, below};
 use crate::mutants::Mutant;
-use crate::outcome::{Outcome, Refusal};
+use crate::outcome::{Outcome, Refusal, RouteMark};
 use crate::state::{
-    AttemptStatus, Exclusion, Facts, Input, Phase, Proposal, WaitStatus, Work, WorkStatus,
+    AttemptStatus, Exclusion, Facts, Input, Phase, Proposal, Timer, WaitStatus, Work, WorkStatus,
 };
 use crate::worlds::World;
 
@@ -49,6 +51,11 @@ impl Law {
         self.mutant == Some(mutant)
     }
 
+    /// Whether a Work outlives its attempts. JOB-14 JOB-17
+    fn stands(&self, state: &impl Facts, work: WorkIx) -> bool {
+        self.world.kind(state.work(work).kind).standing
+    }
+
     /// Performs one action.
     pub fn step<S: Facts + Copy>(&self, before: &S, action: Action) -> (Outcome, S) {
         let mut after = *before;
@@ -67,7 +74,7 @@ pub fn step(law: &Law, state: &mut (impl Facts + Copy), action: Action) -> Outco
             outcome
         }
         Action::World(Env::Evaluate { event }) => routing::evaluate(state, event),
-        Action::World(Env::Tick) => timers::tick(state),
+        Action::World(Env::Tick) => timers::tick(law, state),
         Action::World(Env::Crash) => routing::crash(state),
         Action::World(Env::ProcessExits { work }) => recovery::process_exits(state, work),
     }
@@ -81,7 +88,9 @@ fn perform(law: &Law, state: &mut impl Facts, commit: Commit) -> Outcome {
         Commit::ClearNeverHanded { work, by } => attempts::clear_never_handed(law, state, work, by),
         Commit::Pin { work, by } => attempts::pin(law, state, work, by),
         Commit::Renew { work, by } => attempts::renew(law, state, work, by),
-        Commit::Complete { work, by } => attempts::complete(law, state, work, by),
+        Commit::Complete { work, by, ending, declares } => {
+            attempts::complete(law, state, work, by, ending, declares)
+        }
         Commit::Fail { work, by } => attempts::fail(law, state, work, by),
         Commit::RegisterWait { work, by, wait, after } => {
             waits::register(law, state, work, by, wait, after)
@@ -94,7 +103,22 @@ fn perform(law: &Law, state: &mut impl Facts, commit: Commit) -> Outcome {
             recovery::settle(law, state, work, by, verdict)
         }
         Commit::Vacate { work, segment } => recovery::vacate(law, state, work, segment),
-        Commit::Cancel { work } => cancel::cancel(law, state, work),
+        Commit::Cancel { work, expect, for_good } => {
+            cancel::cancel(law, state, work, expect, for_good)
+        }
+        Commit::Reload { configuration } => routing::reload(law, state, configuration),
+        Commit::Drop { event } => routing::drop(law, state, event),
+        Commit::Replay { event, request } => ingress::replay(law, state, event, request),
+        Commit::Reopen { work, expect, request } => {
+            ownership::reopen(law, state, work, expect, request)
+        }
+        Commit::CreateWork { request } => ownership::create_by_hand(law, state, request),
+        Commit::Hold { work, expect } => holds::hold(law, state, work, expect),
+        Commit::Release { work, expect, request } => {
+            holds::release(law, state, work, expect, request)
+        }
+        Commit::Translate { wait, source } => aliases::translate(law, state, wait, source),
+        Commit::CloseIdle { work } => timers::close_idle(law, state, work),
     }
 }
 
@@ -135,6 +159,28 @@ fn unauthorised(law: &Law, state: &impl Facts, work: WorkIx, by: Authority) -> O
     None
 }
 
+/// Whether an operator names Work that is not there, or another attempt than its last. OURS-09
+fn misnamed(law: &Law, state: &impl Facts, work: WorkIx, expect: Expect) -> Option<Refusal> {
+    if !state.exists(work) {
+        return Some(Refusal::UnknownWork);
+    }
+    match expect {
+        Expect::Other if !law.broken(Mutant::ExpectIgnored) => Some(Refusal::StaleTarget),
+        Expect::Any | Expect::Last | Expect::Other => None,
+    }
+}
+
+/// Commits the result of routing an event, under the generation that is current. ROUTE-19 BIND-10 BIND-12
+fn mark(law: &Law, state: &mut impl Facts, event: EventIx, mark: RouteMark, work: Option<WorkIx>) {
+    let forgets = law.broken(Mutant::MarkForgetsGeneration);
+    let generation = if forgets { 1 } else { state.current().generation + 1 };
+    let marked = state.event_mut(event);
+    marked.mark = mark;
+    marked.generation = generation;
+    marked.work = work.map_or(marked.work, Into::into);
+    marked.proposal = Proposal::None;
+}
+
 /// Sets the exclusion mark for the segment that just lost its authority. POLICY-22 ADOPT-22
 fn exclude_segment(state: &mut impl Facts, work: WorkIx) {
     state.work_mut(work).excluded = Exclusion::LastSegment;
@@ -147,6 +193,10 @@ fn release(state: &mut impl Facts, work: WorkIx, status: AttemptStatus) {
     attempt.phase = Phase::None;
     attempt.lease = 0;
     attempt.epochs = 0;
+    // A parked attempt keeps what active time it has left, any other needs none. WAKE-27
+    if !status.open() {
+        attempt.active = Timer::NONE;
+    }
 }
 
 /// Makes an event pending input of a Work, once. POLICY-35 WAKE-09

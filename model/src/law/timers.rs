@@ -1,15 +1,32 @@
 //! Timers: a due time becomes an accepted event, at most once, unless a match was accepted first.
 
-use crate::index::{EventIx, Maybe, WaitIx};
-use crate::law::{Law, causality, registered, waits};
+use crate::index::{EventIx, Maybe, WaitIx, WorkIx};
+use crate::law::{Law, cancel, causality, registered, waits};
 use crate::mutants::Mutant;
-use crate::outcome::{Outcome, Receipt, Refusal};
-use crate::state::{Facts, TIMEOUT_REJECTED, Timer, WaitStatus};
+use crate::outcome::{Deferral, Outcome, Receipt, Refusal};
+use crate::state::{AttemptStatus, Facts, TIMEOUT_REJECTED, Timer, WaitStatus};
 
-/// Time moves to the next tick. A deadline that is reached stays reached. LEASE-01 WAKE-04
-pub(super) fn tick(state: &mut impl Facts) -> Outcome {
+/// Time moves to the next tick. A deadline that is reached stays reached. LEASE-01 WAKE-04 WAKE-27
+pub(super) fn tick(law: &Law, state: &mut impl Facts) -> Outcome {
     for work in state.works_mut() {
         work.attempt.lease = work.attempt.lease.saturating_sub(1);
+        work.idle = work.idle.later();
+        // Time spent parked, even for days, is not charged. WAKE-27
+        let charged = match work.attempt.status {
+            AttemptStatus::Running => !law.broken(Mutant::ActiveTimeStands),
+            AttemptStatus::Parked => law.broken(Mutant::ParkedTimeCharged),
+            AttemptStatus::None
+            | AttemptStatus::Completed
+            | AttemptStatus::Waiting
+            | AttemptStatus::Failed
+            | AttemptStatus::Cancelled => false,
+        };
+        if charged {
+            work.attempt.active = work.attempt.active.later();
+        }
+    }
+    for event in state.events_mut() {
+        event.suspect = event.suspect.saturating_sub(1);
     }
     for wait in state.waits_mut() {
         wait.timer = wait.timer.later();
@@ -94,4 +111,32 @@ fn accept(law: &Law, state: &mut impl Facts, wait: WaitIx) -> Option<u8> {
     timed.timer = if accepted.is_some() { Timer::NONE } else { Timer::DISABLED };
     timed.rejected |= if accepted.is_some() { 0 } else { TIMEOUT_REJECTED };
     accepted
+}
+
+/// Cancels Work that was handed off, once it has been idle for as long as its kind allows and nothing has come.
+pub(super) fn close_idle(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome {
+    if !state.exists(work) {
+        return Refusal::UnknownWork.into();
+    }
+    if state.work(work).status.terminal() {
+        return Refusal::Terminal.into();
+    }
+    let idle = state.work(work).idle;
+    let input = state.has_pending(work) && !law.broken(Mutant::IdleOverInput);
+    if idle == Timer::NONE || input {
+        return Refusal::NotIdle.into();
+    }
+    if idle.ticks() != Some(0) && !law.broken(Mutant::IdleBeforeDue) {
+        return Refusal::NotDue.into();
+    }
+    // A person who holds the Work has not done with it. OURS-06
+    if !state.work(work).holds.is_empty() && !law.broken(Mutant::IdleOverHold) {
+        return Deferral::Held.into();
+    }
+    // What resolves to the Work already is news, though no route has committed. DONE-02
+    if state.owed_a_route(law.world, work) && !law.broken(Mutant::IdleOverUnrouted) {
+        return Outcome::Conflict;
+    }
+    cancel::end(law, state, work);
+    Receipt::Done.into()
 }

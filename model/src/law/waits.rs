@@ -2,13 +2,16 @@
 
 use crate::action::{Authority, Mark};
 use crate::index::{EventIx, Maybe, WaitIx, WorkIx, below};
-use crate::law::{Law, causality, enqueue, exclude_segment, registered, release, unauthorised};
+use crate::law::{
+    Law, aliases, causality, enqueue, exclude_segment, mark, registered, release, unauthorised,
+};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal, RouteMark};
 use crate::state::{
-    AttemptStatus, CONTINUATION_REJECTED, Facts, Hold, Input, Phase, Proposal, Timer, Wait,
-    WaitStatus, WorkStatus,
+    AttemptStatus, CONTINUATION_REJECTED, Facts, Flag, Hold, Input, Phase, Timer, Wait, WaitStatus,
+    WorkStatus,
 };
+use crate::worlds::WaitDef;
 
 /// Parks or ends the attempt, registers the wait and wakes it at once if accepted history has a match.
 /// WAIT-01 to WAIT-19, TIMER-01, TIMER-04
@@ -30,17 +33,14 @@ pub(super) fn register(
         return Outcome::Duplicate(Receipt::Registered { winner: state.wait(wait).winner.event() });
     }
     let def = law.world.wait(wait);
-    if def.keys.is_empty() && def.timeout.is_none() && !law.broken(Mutant::WaitCannotEndUnchecked) {
-        return Refusal::WaitCannotEnd.into();
-    }
-    let own = |key: &u8| state.owner(*key) == Some(work);
-    if !def.keys.iter().all(own) && !law.broken(Mutant::ForeignKeyUnchecked) {
-        return Refusal::KeyNotOwned.into();
+    if let Some(refusal) = unsound(law, state, work, def) {
+        return refusal.into();
     }
     let watermark = sequence_at(state, work, after);
     if watermark > state.latest() && !law.broken(Mutant::WatermarkUnchecked) {
         return Refusal::WatermarkAhead.into();
     }
+    let (checkpoint, subscription) = subscribe(law, state, wait, watermark);
     park(law, state, work, wait);
     *state.wait_mut(wait) = Wait {
         status: WaitStatus::Active,
@@ -48,8 +48,12 @@ pub(super) fn register(
         watermark: if law.broken(Mutant::WatermarkRaised) { state.latest() } else { watermark },
         timer: def.timeout.map_or(Timer::NONE, Timer::due_in),
         cause: def.timeout.map_or(Maybe::NONE, |_| state.work(work).attempt.cause),
+        subscribed: if def.source.is_some() { Flag::Yes } else { Flag::No },
+        checkpoint,
+        subscription,
         ..Wait::default()
     };
+    aliases::catch_up(law, state, wait);
     // What came between observation and this commit wakes it here or never. WAIT-14 WAIT-17
     let winner =
         lowest_match(law, state, wait).filter(|_| !law.broken(Mutant::SkipRegistrationScan));
@@ -57,6 +61,43 @@ pub(super) fn register(
         wake_by(law, state, wait, winner);
     }
     Receipt::Registered { winner }.into()
+}
+
+/// A wait can end, on keys of its own Work, and reads only what its scope may read. OURS-18 WAIT-02 ALIAS-05 ALIAS-09
+fn unsound(law: &Law, state: &impl Facts, work: WorkIx, def: &WaitDef) -> Option<Refusal> {
+    let ends = !def.keys.is_empty() || def.timeout.is_some() || def.source.is_some();
+    if !ends && !law.broken(Mutant::WaitCannotEndUnchecked) {
+        return Some(Refusal::WaitCannotEnd);
+    }
+    // A successor's script may go on naming the resource as it always did. TERM-04
+    let meant = |key: u8| match law.broken(Mutant::ListedKeyUnmapped) {
+        true => key,
+        false => state.newest(law.world, key),
+    };
+    let own = |key: &u8| state.owner(meant(*key)) == Some(work);
+    if !def.keys.iter().all(own) && !law.broken(Mutant::ForeignKeyUnchecked) {
+        return Some(Refusal::KeyNotOwned);
+    }
+    let source = def.source?;
+    // An alias has exactly one key of the dependent. ALIAS-05
+    if def.keys.is_empty() && !law.broken(Mutant::AliasWithoutKey) {
+        return Some(Refusal::KeyNotOwned);
+    }
+    let readable = law.world.may_read(state.work(work).scope, source.scope);
+    (!readable && !law.broken(Mutant::ScopeUnchecked)).then_some(Refusal::ScopeNotReadable)
+}
+
+/// Where a subscription begins, and which of its Work it is. A watermark says nothing of sources: an alias has a higher
+/// number than what it stands for, so the last subscription's checkpoint counts as well. ALIAS-02 ALIAS-07
+fn subscribe(law: &Law, state: &impl Facts, wait: WaitIx, watermark: u8) -> (u8, u8) {
+    if law.world.wait(wait).source.is_none() {
+        return (0, 0);
+    }
+    let before = state.subscribed_before(law.world, wait);
+    let reached = before
+        .filter(|_| !law.broken(Mutant::SubscriptionForgets))
+        .map_or(watermark, |before| state.wait(before).checkpoint);
+    (watermark.min(reached), before.map_or(1, |before| state.wait(before).subscription + 1))
 }
 
 /// The sequence a declared watermark stands for.
@@ -138,13 +179,27 @@ pub(super) fn lowest_match(law: &Law, state: &impl Facts, wait: WaitIx) -> Optio
         if law.broken(Mutant::WatermarkIgnored) { 0 } else { state.wait(wait).watermark };
     let matches = below(state.events().len()).map(EventIx).filter(|event| {
         let queued = state.event(*event).mark == RouteMark::Queued;
-        state.matches_above(law.world, wait, *event, watermark)
-            && !(queued && law.broken(Mutant::ScanSkipsQueued))
+        (state.matches_above(law.world, wait, *event, watermark)
+            && !(queued && law.broken(Mutant::ScanSkipsQueued)))
+            || barred(law, state, wait, *event, watermark)
     });
     if law.broken(Mutant::WakeHighest) {
         return matches.max_by_key(|event| state.event(*event).seq);
     }
     matches.min_by_key(|event| state.event(*event).seq)
+}
+
+/// What no wait may wake by: what its own Work published, and what was dropped. WAIT-06 WAIT-15
+fn barred(law: &Law, state: &impl Facts, wait: WaitIx, event: EventIx, watermark: u8) -> bool {
+    if !state.is_accepted(event) {
+        return false;
+    }
+    let def = law.world.wait(wait);
+    let own = state.about(law.world, event).publisher == Some(def.work)
+        && state.is_unrouted(event)
+        && law.broken(Mutant::OwnPublicationWakes);
+    let dropped = state.event(event).mark == RouteMark::Drop && law.broken(Mutant::DroppedWakes);
+    (own || dropped) && state.event(event).seq > watermark && state.satisfies(law.world, def, event)
 }
 
 /// Active to woken: the winner is input once, the timer is gone, the Work is ready, the chain goes on. WAKE-08 WAKE-09
@@ -158,10 +213,11 @@ pub(super) fn wake_by(law: &Law, state: &mut impl Facts, wait: WaitIx, winner: E
         woken.timer = Timer::NONE;
         woken.cause = Maybe::NONE;
     }
+    if !law.broken(Mutant::WakeLeavesSubscription) {
+        woken.subscribed = Flag::No;
+    }
     if state.is_unrouted(winner) {
-        state.event_mut(winner).mark = RouteMark::Woke;
-        state.event_mut(winner).work = work.into();
-        state.event_mut(winner).proposal = Proposal::None;
+        mark(law, state, winner, RouteMark::Woke, Some(work));
     }
     if !law.broken(Mutant::WakeWithoutInput) {
         enqueue(state, winner, work);
@@ -177,12 +233,12 @@ fn go_on_from(law: &Law, state: &mut impl Facts, wait: WaitIx, winner: EventIx) 
     let work = law.world.wait(wait).work;
     let event = law.world.continuation_of(wait);
     if causality::accept_derived(law, state, event, Some(winner)).is_some() {
-        state.event_mut(event).mark = RouteMark::Continuation;
-        state.event_mut(event).work = work.into();
+        mark(law, state, event, RouteMark::Continuation, Some(work));
         return;
     }
     state.wait_mut(wait).rejected |= CONTINUATION_REJECTED;
     if !law.broken(Mutant::RefusedContinuationUnheld) {
-        state.work_mut(work).hold = Hold::CausalLimit;
+        let held = state.work_mut(work);
+        held.holds = held.holds.with(Hold::CausalLimit);
     }
 }

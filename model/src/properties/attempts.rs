@@ -102,7 +102,7 @@ pub const ONE_ATTEMPT: Property = Property {
     }),
 };
 
-fn claimed(step: &Step<'_>) -> Option<WorkIx> {
+pub(super) fn claimed(step: &Step<'_>) -> Option<WorkIx> {
     match step.committed() {
         Some(Commit::Claim { work }) => Some(work),
         Some(_) | None => None,
@@ -149,26 +149,27 @@ fn rightful_trigger(step: &Step<'_>, work: WorkIx) -> Maybe {
 
 /// A scope never runs more than it may.
 pub const CAPACITY: Property = Property {
-    name: "a scope runs no more attempts than its capacity",
+    name: "a scope and what lies in it run no more attempts than its capacity",
     rules: &["POLICY-06", "ROUTE-22"],
-    caught: &[(Mutant::ClaimOverCapacity, "attempts")],
+    caught: &[
+        (Mutant::ClaimOverCapacity, "attempts"),
+        (Mutant::CapacityOfOwnScope, "configuration"),
+        (Mutant::CapacityWithoutBelow, "configuration"),
+    ],
     holds: Holds::State(|now| {
         (0u8..)
             .zip(now.world.scopes)
-            .all(|(scope, _)| now.state.running_in(scope) <= now.world.capacity)
+            .all(|(scope, _)| now.state.running_in(now.world, scope) <= now.world.capacity)
     }),
 };
 
 /// Neither clock nor input starts held Work.
 pub const HELD: Property = Property {
     name: "held Work does not start",
-    rules: &["HOLD-01", "HOLD-03", "RETRY-06", "WAKE-24"],
-    caught: &[(Mutant::ClaimOverHold, "attempts")],
-    holds: Holds::State(|now| {
-        now.state
-            .works()
-            .iter()
-            .all(|work| work.hold == Hold::None || work.status == WorkStatus::Ready)
+    rules: &["HOLD-01", "HOLD-03", "RETRY-06", "WAKE-24", "OURS-06"],
+    caught: &[(Mutant::ClaimOverHold, "attempts"), (Mutant::ClaimOverOperator, "wait-races")],
+    holds: Holds::Step(|step| {
+        claimed(step).is_none_or(|work| step.before.work(work).holds.is_empty())
     }),
 };
 
@@ -202,10 +203,14 @@ pub const LOSER_EXCLUDED: Property = Property {
         let fenced = match step.committed() {
             Some(Commit::RegisterWait { work, .. }) => Some(work),
             Some(Commit::SettleRecovery { work, verdict: Verdict::NotAdoptable, .. }) => Some(work),
-            Some(Commit::Cancel { work }) if ran_handed(step, work) => Some(work),
             Some(_) | None => None,
         };
-        fenced.is_none_or(|work| step.after.work(work).excluded == Exclusion::LastSegment)
+        let cancelled = |work: &WorkIx| {
+            ran_handed(step, *work)
+                && step.after.work(*work).attempt.status == AttemptStatus::Cancelled
+        };
+        let marked = |work: WorkIx| step.after.work(work).excluded == Exclusion::LastSegment;
+        fenced.is_none_or(marked) && step.before().works().filter(cancelled).all(marked)
     }),
 };
 
@@ -302,11 +307,17 @@ pub const FAILURE_HOLDS: Property = Property {
     name: "Work whose failure budget is used up is held as exhausted",
     rules: &["RETRY-06", "RETRY-09", "ADOPT-20", "ADOPT-21"],
     caught: &[(Mutant::FailureUnheld, "attempts")],
-    holds: Holds::State(|now| {
-        now.state.works().iter().all(|work| {
-            let failed =
-                work.attempt.status == AttemptStatus::Failed && work.status == WorkStatus::Ready;
-            !failed || (work.hold == Hold::Exhausted && work.failures > 0)
+    holds: Holds::Step(|step| {
+        step.before().works().filter(|work| failed(step, *work)).all(|work| {
+            let seen = step.after.work(work);
+            let stands = step.world.kind(seen.kind).standing;
+            stands || (seen.holds.has(Hold::Exhausted) && seen.failures > 0)
         })
     }),
 };
+
+/// Whether this step ended the last attempt of a Work as failed.
+pub(super) fn failed(step: &Step<'_>, work: WorkIx) -> bool {
+    let (before, after) = (step.before.work(work).attempt, step.after.work(work).attempt);
+    before.status != AttemptStatus::Failed && after.status == AttemptStatus::Failed
+}

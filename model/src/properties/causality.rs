@@ -1,6 +1,6 @@
 //! Chains of derived events.
 
-use crate::action::Commit;
+use crate::action::{Action, Commit};
 use crate::index::{EventIx, Maybe};
 use crate::mutants::Mutant;
 use crate::outcome::RouteMark;
@@ -24,21 +24,37 @@ pub const WITHIN_LIMIT: Property = Property {
 /// A derived event is one deeper than its parent, on its parent's root; a delivery is a root.
 pub const DESCENDS: Property = Property {
     name: "a derived event is one deeper than its parent, on the same root",
-    rules: &["CAUSE-03", "CAUSE-09", "CAUSE-14", "WAKE-22", "WAKE-23", "TIMER-01"],
-    caught: &[(Mutant::DepthReset, "waits"), (Mutant::RootForgotten, "waits")],
+    rules: &[
+        "CAUSE-02", "CAUSE-03", "CAUSE-09", "CAUSE-14", "WAKE-22", "WAKE-23", "TIMER-01", "OWN-11",
+        "ALIAS-05",
+    ],
+    caught: &[
+        (Mutant::DepthReset, "waits"),
+        (Mutant::RootForgotten, "waits"),
+        (Mutant::AliasResetsDepth, "subscriptions"),
+        (Mutant::ReplayIsRoot, "terminal"),
+    ],
     holds: Holds::Step(|step| step.newly_accepted().all(|event| descends(step, event))),
 };
 
 fn descends(step: &Step<'_>, event: EventIx) -> bool {
-    let parent = match step.world.origin(event) {
-        Origin::Delivery(_) => {
-            return step.after.event(event).depth == 0
-                && step.after.event(event).root == event.into();
-        }
+    let (child, origin) = (step.after.event(event), step.world.origin(event));
+    let root = child.depth == 0 && child.root == event.into();
+    let parent = match origin {
+        Origin::Delivery(_) => match child.repeats.event() {
+            Some(original) => Some(original),
+            None => return root,
+        },
         Origin::Timeout(wait) => step.before.wait(wait).cause.event(),
         Origin::Continuation(wait) => step.after.wait(wait).winner.event(),
+        Origin::Alias(_, source) => Some(source),
+        Origin::Ended(work, _) => step.before.work(work).attempt.cause.event(),
+        Origin::Created(_) => match step.action {
+            Action::Commit(Commit::CommitRoute { event }) => Some(event),
+            Action::Commit(_) | Action::World(_) => None,
+        },
     };
-    let (child, Some(parent)) = (step.after.event(event), parent) else {
+    let Some(parent) = parent else {
         return false;
     };
     let parent = step.after.event(parent);
@@ -47,15 +63,17 @@ fn descends(step: &Step<'_>, event: EventIx) -> bool {
 
 /// After a wake the segment goes on from the wake, not from what it was before.
 pub const CONTINUES: Property = Property {
-    name: "a segment that follows a wake descends from the wake, any other from its trigger",
-    rules: &["CAUSE-12", "CAUSE-13", "WAKE-21", "WAKE-22"],
-    caught: &[(Mutant::WakeKeepsCause, "waits")],
+    name: "a segment descends from the release of its chain, else from its wake, else from its trigger",
+    rules: &["CAUSE-12", "CAUSE-13", "WAKE-21", "WAKE-22", "WAKE-24"],
+    caught: &[(Mutant::WakeKeepsCause, "waits"), (Mutant::ReleaseWithoutParent, "wait-races")],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::Claim { work }) => {
             let after = step.after.work(work).attempt;
-            let rightful: Maybe = match step.before.work(work).wake.wait() {
-                Some(wait) => step.world.continuation_of(wait).into(),
-                None => after.trigger,
+            let before = step.before.work(work);
+            let rightful: Maybe = match (before.released, before.wake.wait()) {
+                (Maybe::NONE, Some(wait)) => step.world.continuation_of(wait).into(),
+                (Maybe::NONE, None) => after.trigger,
+                (released, _) => released,
             };
             after.cause == rightful
                 && rightful.event().is_some_and(|cause| step.after.is_accepted(cause))
@@ -72,7 +90,11 @@ pub const WAKE_CONTINUES: Property = Property {
     holds: Holds::Step(|step| {
         let born_once = step.newly_accepted().all(|event| match step.world.origin(event) {
             Origin::Continuation(_) => step.after.event(event).mark == RouteMark::Continuation,
-            Origin::Delivery(_) | Origin::Timeout(_) => true,
+            Origin::Delivery(_)
+            | Origin::Timeout(_)
+            | Origin::Alias(..)
+            | Origin::Ended(..)
+            | Origin::Created(_) => true,
         });
         let repeated = step.before().waits().any(|wait| {
             step.after.wait(wait).wakes > 1
@@ -93,11 +115,11 @@ pub const REFUSED_HOLDS: Property = Property {
     name: "a refused continuation holds its Work",
     rules: &["WAKE-24", "REJECT-08"],
     caught: &[(Mutant::RefusedContinuationUnheld, "depth")],
-    holds: Holds::State(|now| {
-        now.waits().all(|wait| {
-            let work = now.state.work(now.world.wait(wait).work);
-            let refused = now.state.wait(wait).rejected & CONTINUATION_REJECTED != 0;
-            !refused || work.status.terminal() || work.hold == Hold::CausalLimit
+    holds: Holds::Step(|step| {
+        step.after().waits().all(|wait| {
+            let (before, after) = (step.before.wait(wait).rejected, step.after.wait(wait).rejected);
+            let refused = (after & !before) & CONTINUATION_REJECTED != 0;
+            !refused || step.after.work(step.world.wait(wait).work).holds.has(Hold::CausalLimit)
         })
     }),
 };

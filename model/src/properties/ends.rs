@@ -4,7 +4,7 @@ use crate::action::Commit;
 use crate::index::WorkIx;
 use crate::mutants::Mutant;
 use crate::properties::{Holds, Property, Step};
-use crate::state::{Input, Timer, WaitStatus, WorkStatus};
+use crate::state::{Flag, Input, Timer, WaitStatus, WorkStatus};
 
 /// The properties of this area.
 pub const ALL: &[Property] = &[TERMINAL, OVER_UNROUTED, OVER_PENDING, CANCELLED];
@@ -16,6 +16,7 @@ pub const TERMINAL: Property = Property {
     caught: &[
         (Mutant::CancelRewritesTerminal, "attempts"),
         (Mutant::TerminalTakesInput, "acceptance"),
+        (Mutant::ReopenRevives, "terminal"),
     ],
     holds: Holds::Step(|step| {
         step.before()
@@ -68,7 +69,7 @@ pub const OVER_PENDING: Property = Property {
 
 /// No committed state shows cancelled Work with anything that could still act.
 pub const CANCELLED: Property = Property {
-    name: "cancelled Work has no open attempt, active wait, armed timer or wake",
+    name: "cancelled Work has no open attempt, active wait, timer, subscription, hold or wake",
     rules: &["CANCEL-01", "CANCEL-02", "CANCEL-03", "CANCEL-04", "CANCEL-10", "WAKE-12", "WAKE-14"],
     caught: &[
         (Mutant::CancelLeavesAttempt, "waits"),
@@ -80,7 +81,9 @@ pub const CANCELLED: Property = Property {
         let waits_over = |work: WorkIx| {
             now.waits().filter(|wait| now.world.wait(*wait).work == work).all(|wait| {
                 let wait = now.state.wait(wait);
-                wait.status != WaitStatus::Active && wait.timer == Timer::NONE
+                wait.status != WaitStatus::Active
+                    && wait.timer == Timer::NONE
+                    && wait.subscribed == Flag::No
             })
         };
         now.works().filter(cancelled).all(|work| {
@@ -88,6 +91,8 @@ pub const CANCELLED: Property = Property {
             !seen.attempt.status.open()
                 && seen.attempt.epochs == 0
                 && seen.wake.wait().is_none()
+                && seen.holds.is_empty()
+                && seen.idle == Timer::NONE
                 && waits_over(work)
         })
     }),

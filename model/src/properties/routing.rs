@@ -5,7 +5,7 @@ use crate::index::{DeliveryIx, EventIx, WorkIx, below};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Refusal, RouteMark};
 use crate::properties::{Holds, Moment, Property, Step};
-use crate::state::{Event, Facts, Input, Proposal};
+use crate::state::{Event, Facts, Flag, Input, Proposal};
 
 /// The properties of this area.
 pub const ALL: &[Property] = &[
@@ -38,10 +38,14 @@ pub const NUMBERED: Property = Property {
 /// What was accepted is never renumbered, moved to another chain or removed.
 pub const IMMUTABLE: Property = Property {
     name: "an accepted event keeps its number and its chain",
-    rules: &["INGRESS-03", "INGRESS-05"],
-    caught: &[(Mutant::DuplicateRenumbers, "acceptance")],
+    rules: &["INGRESS-03", "INGRESS-05", "TERM-04", "OURS-17"],
+    caught: &[
+        (Mutant::DuplicateRenumbers, "acceptance"),
+        (Mutant::ConflictOverwrites, "identities"),
+        (Mutant::AliasTwice, "subscriptions"),
+    ],
     holds: Holds::Step(|step| {
-        let fixed = |event: &Event| (event.seq, event.root, event.depth);
+        let fixed = |event: &Event| (event.seq, event.root, event.depth, event.key, event.repeats);
         step.before()
             .accepted()
             .all(|event| fixed(step.before.event(event)) == fixed(step.after.event(event)))
@@ -51,15 +55,16 @@ pub const IMMUTABLE: Property = Property {
 /// A repeated delivery, route, pin, wake, firing or cancel has no second effect.
 pub const INERT: Property = Property {
     name: "a known identity is a duplicate and changes nothing",
-    rules: &["INGRESS-05", "INGRESS-06", "TIMER-02"],
-    caught: &[(Mutant::DuplicateRenumbers, "acceptance")],
+    rules: &["INGRESS-05", "INGRESS-06", "TIMER-02", "OURS-23", "CAUSE-24"],
+    caught: &[(Mutant::DuplicateRenumbers, "acceptance"), (Mutant::RequestRepeats, "terminal")],
     holds: Holds::Step(|step| {
         let known = match step.action {
             Action::Commit(Commit::Accept { delivery }) => known(step, delivery),
-            Action::Commit(_) | Action::World(_) => false,
+            Action::Commit(commit) => commit.request().is_some_and(|request| known(step, request)),
+            Action::World(_) => false,
         };
         match step.outcome {
-            Outcome::Duplicate(_) => !step.changed(),
+            Outcome::Duplicate(_) => !changed_otherwise(step),
             Outcome::Accepted(_)
             | Outcome::Deferred(_)
             | Outcome::Conflict
@@ -67,6 +72,16 @@ pub const INERT: Property = Property {
         }
     }),
 };
+
+/// Whether anything changed but that an event is known to have come with two bodies.
+fn changed_otherwise(step: &Step<'_>) -> bool {
+    let noted = |event: &Event| Event { conflicting: Flag::Yes, ..*event };
+    let (before, after) = (step.before.events(), step.after.events());
+    step.before.current() != step.after.current()
+        || step.before.works() != step.after.works()
+        || step.before.waits() != step.after.waits()
+        || !before.iter().map(noted).eq(after.iter().map(noted))
+}
 
 fn known(step: &Step<'_>, delivery: DeliveryIx) -> bool {
     let identity = step.world.delivery(delivery).identity;
@@ -94,7 +109,8 @@ pub const NOTHING_FORGED: Property = Property {
     caught: &[(Mutant::CoreTypeUnchecked, "targets")],
     holds: Holds::State(|now| {
         below(now.world.deliveries.len()).map(DeliveryIx).all(|delivery| {
-            !now.world.delivery(delivery).core || !now.state.is_accepted(delivery.into())
+            let def = now.world.delivery(delivery);
+            !def.core || def.asks.is_some() || !now.state.is_accepted(delivery.into())
         })
     }),
 };
@@ -108,7 +124,7 @@ pub const TARGETS_AGREE: Property = Property {
 };
 
 fn agrees(now: &Moment<'_>, event: EventIx) -> bool {
-    let about = now.world.about(event);
+    let about = now.state.about(now.world, event);
     let Some(target) = about.target else {
         return true;
     };
@@ -121,7 +137,7 @@ fn agrees(now: &Moment<'_>, event: EventIx) -> bool {
 pub const ONE_OWNER: Property = Property {
     name: "a key has at most one owner",
     rules: &["OWN-01", "OWN-02", "OWN-04"],
-    caught: &[(Mutant::SecondOwner, "acceptance")],
+    caught: &[(Mutant::SecondOwner, "acceptance"), (Mutant::CreateOverOwner, "ownership")],
     holds: Holds::State(|now| {
         below(now.world.keys.len()).all(|key| {
             now.state.works().iter().filter(|work| work.keys & (1 << key) != 0).count() <= 1
@@ -136,7 +152,7 @@ pub const OWN_SCOPE: Property = Property {
     caught: &[(Mutant::RouteAcrossScopes, "acceptance")],
     holds: Holds::State(|now| {
         now.accepted().all(|event| {
-            match (now.state.event(event).work.work(), now.world.about(event).scope) {
+            match (now.state.event(event).work.work(), now.state.scope_of(now.world, event)) {
                 (Some(work), Some(scope)) => now.state.work(work).scope == scope,
                 (Some(_), None) | (None, _) => true,
             }
@@ -159,12 +175,14 @@ pub const FRESH: Property = Property {
 pub const IN_ORDER: Property = Property {
     name: "events of one Work are routed in acceptance order",
     rules: &["OWN-05", "OWN-09", "POLICY-09"],
-    caught: &[(Mutant::RouteOutOfOrder, "acceptance")],
+    caught: &[(Mutant::RouteOutOfOrder, "acceptance"), (Mutant::DropOutOfTurn, "routing")],
     holds: Holds::Step(|step| match step.committed() {
-        Some(Commit::CommitRoute { event }) => match step.before.resolves_to(step.world, event) {
-            Some(work) => nothing_lower(step, event, work),
-            None => true,
-        },
+        Some(Commit::CommitRoute { event } | Commit::Drop { event }) => {
+            match step.before.resolves_to(step.world, event) {
+                Some(work) => nothing_lower(step, event, work),
+                None => true,
+            }
+        }
         Some(_) | None => true,
     }),
 };
@@ -181,13 +199,22 @@ fn nothing_lower(step: &Step<'_>, event: EventIx, work: WorkIx) -> bool {
 /// One event, one checkpoint, one Work; both stay as written.
 pub const MARKED_ONCE: Property = Property {
     name: "an event is marked once",
-    rules: &["ROUTE-11", "ROUTE-19", "OWN-10"],
-    caught: &[(Mutant::RouteTwice, "acceptance")],
+    rules: &["ROUTE-11", "ROUTE-19", "OWN-10", "BIND-12", "OURS-07"],
+    caught: &[
+        (Mutant::RouteTwice, "acceptance"),
+        (Mutant::ReloadRemarks, "configuration"),
+        (Mutant::ReplayUnmarks, "terminal"),
+        (Mutant::DropRemarks, "terminal"),
+    ],
     holds: Holds::Step(|step| {
-        let marked =
-            |facts: &dyn Facts, event: EventIx| (facts.event(event).mark, facts.event(event).work);
+        let marked = |facts: &dyn Facts, event: EventIx| {
+            let event = facts.event(event);
+            (event.mark, event.work, event.generation)
+        };
         let rerouted = match step.committed() {
-            Some(Commit::CommitRoute { event }) => !step.before.is_unrouted(event),
+            Some(Commit::CommitRoute { event } | Commit::Drop { event }) => {
+                !step.before.is_unrouted(event)
+            }
             Some(_) | None => false,
         };
         let kept = step.before().accepted().all(|event| {
@@ -209,9 +236,13 @@ pub const NOTHING_LOST: Property = Property {
             let input = event.input != Input::No;
             match event.mark {
                 RouteMark::Queued | RouteMark::Woke => input && event.work.work().is_some(),
-                RouteMark::Terminal => !input && event.work.work().is_some(),
-                RouteMark::Unrouted | RouteMark::Unmatched => !input && event.work.work().is_none(),
-                RouteMark::Continuation => !input,
+                RouteMark::Terminal | RouteMark::Close | RouteMark::Release => {
+                    !input && event.work.work().is_some()
+                }
+                RouteMark::Unrouted | RouteMark::Unmatched | RouteMark::ReplaySuspect => {
+                    !input && event.work.work().is_none()
+                }
+                RouteMark::Continuation | RouteMark::Drop | RouteMark::OperatorDrop => !input,
             }
         })
     }),

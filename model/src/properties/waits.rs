@@ -3,7 +3,7 @@
 use crate::action::{Action, Commit, Mark};
 use crate::index::{EventIx, WaitIx};
 use crate::mutants::Mutant;
-use crate::outcome::{Refusal, RouteMark};
+use crate::outcome::{Outcome, Refusal, RouteMark};
 use crate::properties::{Holds, Moment, Property, Step};
 use crate::state::{AttemptStatus, Facts, Input, TIMEOUT_REJECTED, Timer, WaitStatus, WorkStatus};
 
@@ -16,6 +16,7 @@ pub const ALL: &[Property] = &[
     WATERMARK_KEPT,
     WATERMARK_SEEN,
     OWN_KEYS,
+    LISTED_KEYS,
     CAN_END,
     WAITING_HAS_WAIT,
     WINNER_IS_INPUT,
@@ -69,9 +70,9 @@ pub const NO_LOST_WAKE: Property = Property {
     name: "no active wait leaves a routed match unserved",
     rules: &["WAIT-14", "WAIT-15", "WAIT-17", "WAIT-18", "POLICY-02"],
     caught: &[
-        (Mutant::SkipRegistrationScan, "waits-no-timers"),
-        (Mutant::ScanSkipsQueued, "waits-no-timers"),
-        (Mutant::MatchAsContext, "waits-no-timers"),
+        (Mutant::SkipRegistrationScan, "wait-no-timers"),
+        (Mutant::ScanSkipsQueued, "wait-no-timers"),
+        (Mutant::MatchAsContext, "wait-no-timers"),
     ],
     holds: Holds::State(|now| {
         active(now).all(|wait| {
@@ -160,19 +161,40 @@ pub const OWN_KEYS: Property = Property {
     holds: Holds::State(|now| {
         active(now).all(|wait| {
             let def = now.world.wait(wait);
-            def.keys.iter().all(|key| now.state.owner(*key) == Some(def.work))
+            let owner = |key: u8| now.state.owner(now.state.newest(now.world, key));
+            def.keys.iter().all(|key| owner(*key) == Some(def.work))
         })
+    }),
+};
+
+/// The name of a resource stays good for whoever goes on with it.
+pub const LISTED_KEYS: Property = Property {
+    name: "a listed key whose newest generation is the Work's own is no foreign key",
+    rules: &["TERM-04", "WAIT-02"],
+    caught: &[(Mutant::ListedKeyUnmapped, "going-on")],
+    holds: Holds::Step(|step| match (step.action, step.outcome) {
+        (
+            Action::Commit(Commit::RegisterWait { work, wait, .. }),
+            Outcome::Refused(Refusal::KeyNotOwned),
+        ) => {
+            let def = step.world.wait(wait);
+            let newest = |key: u8| step.before.newest(step.world, key);
+            let own = |key: &u8| step.before.owner(newest(*key)) == Some(work);
+            (def.source.is_some() && def.keys.is_empty()) || !def.keys.iter().all(own)
+        }
+        (_, _) => true,
     }),
 };
 
 /// A wait has something that can end it.
 pub const CAN_END: Property = Property {
-    name: "every wait has a key or a timeout",
+    name: "every wait has a key, a timeout or a source",
     rules: &["OURS-18"],
     caught: &[(Mutant::WaitCannotEndUnchecked, "waits")],
     holds: Holds::State(|now| {
         active(now).all(|wait| {
-            !now.world.wait(wait).keys.is_empty() || now.world.wait(wait).timeout.is_some()
+            let def = now.world.wait(wait);
+            !def.keys.is_empty() || def.timeout.is_some() || def.source.is_some()
         })
     }),
 };
@@ -246,7 +268,6 @@ pub const TIMER_GONE: Property = Property {
         (Mutant::FiringNotDisabled, "depth"),
     ],
     holds: Holds::Step(|step| {
-        let refused = step.outcome == Refusal::DepthLimit.into();
         let recorded = |wait: WaitIx| step.after.wait(wait).rejected & TIMEOUT_REJECTED != 0;
         let fired = match step.action {
             Action::Commit(Commit::FireTimer { wait } | Commit::AcceptTimeout { wait }) => {
@@ -263,6 +284,7 @@ pub const TIMER_GONE: Property = Property {
                 }
             }
         });
-        in_order && (!refused || fired.is_some_and(recorded))
+        let refused = step.outcome == Refusal::DepthLimit.into();
+        in_order && (!refused || fired.is_none_or(recorded))
     }),
 };

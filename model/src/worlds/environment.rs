@@ -2,8 +2,8 @@
 
 use crate::action::{Action, Authority, Commit, Env, Verdict};
 use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
-use crate::state::{AttemptStatus, Exclusion, Facts, Flag, Proposal, WaitStatus};
-use crate::worlds::{When, World};
+use crate::state::{AttemptStatus, Exclusion, Facts, Flag, Proposal, Timer, WaitStatus};
+use crate::worlds::{Ask, When, World};
 
 /// Every action the surroundings offer in a state, in a fixed order; what the law forbids is among them.
 pub fn offered(world: &World, state: &dyn Facts) -> Vec<Action> {
@@ -14,8 +14,11 @@ pub fn offered(world: &World, state: &dyn Facts) -> Vec<Action> {
         }
     };
     for delivery in below(world.deliveries.len()).map(DeliveryIx) {
-        if has_come(state, world.delivery(delivery).when) {
-            push(Commit::Accept { delivery }.into());
+        let def = world.delivery(delivery);
+        match def.asks {
+            _ if !has_come(state, def.when) => {}
+            None => push(Commit::Accept { delivery }.into()),
+            Some(ask) => offer_request(world, delivery, ask, &mut push),
         }
     }
     for event in below(world.slots()).map(EventIx) {
@@ -28,6 +31,15 @@ pub fn offered(world: &World, state: &dyn Facts) -> Vec<Action> {
         push(Commit::Wake { wait }.into());
         push(Commit::FireTimer { wait }.into());
         push(Commit::AcceptTimeout { wait }.into());
+        for source in world.sources(wait) {
+            push(Commit::Translate { wait, source }.into());
+        }
+    }
+    let configuration = state.current().configuration;
+    for configuration in [configuration, configuration + 1] {
+        if configuration < world.configurations {
+            push(Commit::Reload { configuration }.into());
+        }
     }
     if time_matters(state) {
         push(Env::Tick.into());
@@ -44,6 +56,29 @@ fn has_come(state: &dyn Facts, when: When) -> bool {
         When::Exists(work) => state.exists(work),
         When::Started(work) => state.work(work).attempt.number > 0,
         When::Registered(wait) => state.wait(wait).status != WaitStatus::Unregistered,
+        When::Ended(work) => state.work(work).status.terminal(),
+        When::Attempt(work, number) => state.work(work).attempt.number >= number,
+        When::Accepted(delivery) => state.is_accepted(delivery.into()),
+    }
+}
+
+/// An operator's request is one action on one thing, under the attempts that this world lets an operator name.
+fn offer_request(world: &World, request: DeliveryIx, ask: Ask, push: &mut impl FnMut(Action)) {
+    match ask {
+        Ask::Replay(event) => {
+            push(Commit::Replay { event: world.event_of(event), request }.into());
+        }
+        Ask::Reopen(work) => {
+            for expect in world.expects.iter().copied() {
+                push(Commit::Reopen { work, expect, request }.into());
+            }
+        }
+        Ask::Release(work) => {
+            for expect in world.expects.iter().copied() {
+                push(Commit::Release { work, expect, request }.into());
+            }
+        }
+        Ask::Create { .. } => push(Commit::CreateWork { request }.into()),
     }
 }
 
@@ -56,6 +91,7 @@ fn offer_routing(state: &dyn Facts, event: EventIx, push: &mut impl FnMut(Action
     if !state.is_unrouted(event) || proposal != Proposal::None {
         push(Commit::CommitRoute { event }.into());
     }
+    push(Commit::Drop { event }.into());
 }
 
 fn offer_work(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl FnMut(Action)) {
@@ -64,7 +100,11 @@ fn offer_work(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl Fn
         push(Commit::ClearNeverHanded { work, by }.into());
         push(Commit::Pin { work, by }.into());
         push(Commit::Renew { work, by }.into());
-        push(Commit::Complete { work, by }.into());
+        for (ending, declares) in world.endings.iter().copied() {
+            if !declares || may_declare(world, state, work) {
+                push(Commit::Complete { work, by, ending, declares }.into());
+            }
+        }
         push(Commit::Fail { work, by }.into());
         for wait in below(world.waits.len()).map(WaitIx) {
             offer_registration(world, state, work, by, wait, push);
@@ -84,7 +124,23 @@ fn offer_work(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl Fn
     if marked && !exited {
         push(Env::ProcessExits { work }.into());
     }
-    push(Commit::Cancel { work }.into());
+    push(Commit::CloseIdle { work }.into());
+    if !world.operated.contains(&work) {
+        return;
+    }
+    let stands = world.kind(state.work(work).kind).standing;
+    for expect in world.expects.iter().copied() {
+        push(Commit::Cancel { work, expect, for_good: false }.into());
+        if stands {
+            push(Commit::Cancel { work, expect, for_good: true }.into());
+        }
+        push(Commit::Hold { work, expect }.into());
+    }
+}
+
+/// Which turns may be published is a bound of the world.
+fn may_declare(world: &World, state: &dyn Facts, work: WorkIx) -> bool {
+    world.ended_of(work, state.work(work).attempt.number).is_some()
 }
 
 fn offer_registration(
@@ -103,8 +159,12 @@ fn offer_registration(
     }
 }
 
-/// Time matters while a running lease or an armed timer has ticks left.
+/// Time matters while anything counts down.
 fn time_matters(state: &dyn Facts) -> bool {
-    state.works().iter().any(|work| work.attempt.lease > 0)
-        || state.waits().iter().any(|wait| wait.timer.ticks().is_some_and(|ticks| ticks > 0))
+    let running = |timer: Timer| timer.ticks().is_some_and(|ticks| ticks > 0);
+    state.works().iter().any(|work| {
+        let charged = work.attempt.status == AttemptStatus::Running && running(work.attempt.active);
+        work.attempt.lease > 0 || running(work.idle) || charged
+    }) || state.events().iter().any(|event| event.suspect > 0)
+        || state.waits().iter().any(|wait| running(wait.timer))
 }

@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `pull_request.opened` with `number` 9001 | waits for `pull_request.closed` on the key of that input |
 //! | `pull_request.opened` with `number` 9002 | works until the file `release` appears beside the log |
+//! | `pull_request.opened` with `number` 9003 | waits for what never comes |
+//! | `pull_request.opened` with `number` 9004 | waits for `pull_request.closed` of number 9001 of the same repository |
 //! | anything of a repository that stays (its copy is a multiple of five) | waits for whatever comes next |
 //! | anything else | completes |
 
@@ -24,6 +26,12 @@ const WAITS: i64 = 9001;
 const SHIFT: i64 = 1_000_000_000;
 /// Works until it is released.
 const WORKS_ON: i64 = 9002;
+/// Waits until somebody closes it.
+const CLOSABLE: i64 = 9003;
+/// Waits for news of the one that [`WAITS`].
+const DEPENDENT: i64 = 9004;
+/// Below this are the numbers of real pull requests.
+const STAGED: i64 = 9001;
 
 fn main() -> ExitCode {
     match run() {
@@ -42,8 +50,13 @@ fn run() -> io::Result<ExitCode> {
     let inputs = request["inputs"].as_array().cloned().unwrap_or_default();
     record(&log, "start", &request, &inputs)?;
     let code = match inputs.iter().find_map(asked) {
-        Some((WAITS, key)) => wait(&key, &["--type", "pull_request.closed"])?,
-        Some((WORKS_ON, _)) => work_until_released(&log)?,
+        Some((WAITS, key, _)) => wait(&key, &["--type", "pull_request.closed"])?,
+        Some((WORKS_ON, ..)) => work_until_released(&log)?,
+        Some((CLOSABLE, key, _)) => wait(&key, &["--type", "pull_request.never"])?,
+        Some((DEPENDENT, key, source)) => {
+            let on = format!("{source}#{WAITS}");
+            wait(&key, &["--on", &on, "--type", "pull_request.closed"])?
+        }
         _ => match inputs.last().filter(|input| stays(input)).and_then(key) {
             Some(key) => wait(&key, &[])?,
             None => ExitCode::SUCCESS,
@@ -57,21 +70,21 @@ fn variable(name: &str) -> io::Result<String> {
     std::env::var(name).map_err(|_| io::Error::other(format!("{name} is not set")))
 }
 
-/// The number and the key of an input that asks for something.
-fn asked(input: &Value) -> Option<(i64, String)> {
+/// The number, the key and the source of an input that asks for something.
+fn asked(input: &Value) -> Option<(i64, String, &str)> {
     if input["type"] != "pull_request.opened" {
         return None;
     }
     let number = input["data"]["number"].as_i64()?;
-    [WAITS, WORKS_ON].contains(&number).then_some((number, key(input)?))
+    (number >= STAGED).then_some((number, key(input)?, input["source"].as_str()?))
 }
 
-/// Whether the repository of an input is one whose Works stay open.
+/// Whether the repository of an input is one whose Works stay open. What core made is of none.
 fn stays(input: &Value) -> bool {
     let data = &input["data"];
-    let small =
-        [WAITS, WORKS_ON].contains(&data["pull_request"]["number"].as_i64().unwrap_or_default());
-    !small && (data["repository"]["id"].as_i64().unwrap_or(1) / SHIFT) % 5 == 0
+    let staged = data["pull_request"]["number"].as_i64().is_some_and(|number| number >= STAGED);
+    let copy = data["repository"]["id"].as_i64().map(|id| id / SHIFT);
+    !staged && copy.is_some_and(|copy| copy % 5 == 0)
 }
 
 fn key(input: &Value) -> Option<String> {

@@ -1,7 +1,12 @@
 //! The shared scenarios, by their exact ids. Each file holds those of one area.
 
+mod aliases;
+mod configuration;
 mod leases;
+mod ownership;
 mod routing;
+mod storage;
+mod timers;
 mod waits;
 
 use crate::scenario::Shared;
@@ -10,12 +15,18 @@ use crate::scenario::Shared;
 pub const ALL: &[Shared] = &[
     routing::CONCURRENT_CORRELATIONS_AND_ATTEMPTS,
     routing::INDEPENDENT_WORK_PROGRESS,
+    routing::FIRST_MATCH_REPLAY_AND_DROP_AUDIT,
+    ownership::MULTI_KEY_ATTACHMENT_CONFLICT_AND_ORDER,
+    ownership::UNCORRELATED_AND_TERMINAL_SUCCESSOR,
+    configuration::SCOPE_ROUTE_INHERITANCE,
     routing::UNMATCHED_AND_CONTRADICTORY_TARGET,
     waits::WAIT_EVENT_REGISTRATION_ORDERS,
-    waits::WAIT_TIMEOUT_ACCEPTANCE_TIE,
+    timers::WAIT_TIMEOUT_ACCEPTANCE_TIE,
     waits::WAIT_CANCEL_ORDERS,
-    waits::WAIT_WATERMARK_AND_TIMEOUT_ONLY,
+    timers::WAIT_WATERMARK_AND_TIMEOUT_ONLY,
+    aliases::DEPENDENCY_SUBSCRIPTION_ALIAS,
     leases::LEASE_LOSS_ADOPTION_AND_STALE_RESULT,
+    storage::STORAGE_SUITE,
 ];
 
 /// The shared scenario of that id.

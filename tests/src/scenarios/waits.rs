@@ -5,14 +5,16 @@ use abide_model::action::{Mark, NamedAction};
 use crate::scenario::Wanted::{Accepted, Code, Duplicate};
 use crate::scenario::{
     Scenario, Shared, accept, accept_timeout, cancel, claim, commit_route, complete, deliver,
-    evaluate, fire_timer, leave, register, start, tick, wake,
+    fire_timer, hand_off_declaring, hold, leave, register, release, route, stale_complete,
+    stale_renew, start, tick, wake,
 };
 
 /// Both orders of event and registration give one wake.
 pub(super) const WAIT_EVENT_REGISTRATION_ORDERS: Shared = Shared {
     id: "wait_event_registration_orders",
     rules: &[
-        "WAIT-14", "WAIT-15", "WAIT-17", "WAIT-18", "WAIT-19", "WAKE-08", "WAKE-09", "WAKE-16",
+        "WAIT-06", "WAIT-14", "WAIT-15", "WAIT-17", "WAIT-18", "WAIT-19", "WAKE-08", "WAKE-09",
+        "WAKE-16", "WAKE-17", "WAKE-19", "WAKE-24", "WAKE-25", "OURS-06",
     ],
     parts: || {
         vec![
@@ -20,14 +22,18 @@ pub(super) const WAIT_EVENT_REGISTRATION_ORDERS: Shared = Shared {
             an_unrouted_event_after_the_watermark_wakes_at_registration(),
             a_queued_event_after_the_watermark_wakes_at_registration(),
             routing_a_match_wakes_and_is_no_second_input(),
+            a_resumed_attempt_is_the_same_one_under_a_higher_epoch(),
             without_resume_the_wake_starts_the_next_attempt(),
+            what_the_work_published_itself_wakes_nobody(),
+            a_hold_changes_no_wait_and_keeps_the_woken_work_from_starting(),
+            a_wake_whose_continuation_is_refused_holds_until_a_release(),
             an_immediate_wake_leaves_the_old_authority_dead(),
         ]
     },
 };
 
 /// One attempt of the Work `fix` runs.
-fn running() -> Vec<NamedAction> {
+pub(super) fn running() -> Vec<NamedAction> {
     deliver("start").into_iter().chain(start("fix")).collect()
 }
 
@@ -104,6 +110,83 @@ fn without_resume_the_wake_starts_the_next_attempt() -> Scenario {
         })
 }
 
+fn a_resumed_attempt_is_the_same_one_under_a_higher_epoch() -> Scenario {
+    Scenario::in_world("waits", "a resumed attempt is the same one under a higher epoch")
+        .given(running())
+        .given([register("fix", "ci", Mark::Latest), accept("green"), wake("ci")])
+        .given(leave("fix"))
+        .given(start("fix"))
+        .step(stale_renew("fix"), Code("stale_authority"))
+        .step(stale_complete("fix"), Code("stale_authority"))
+        .sees("number and trigger are as they were", |seen| {
+            let attempt = seen.work("fix").and_then(|work| work.attempt.as_ref());
+            attempt.is_some_and(|attempt| attempt.number == 1 && attempt.trigger == "start")
+        })
+        .step(complete("fix"), Accepted)
+}
+
+fn what_the_work_published_itself_wakes_nobody() -> Scenario {
+    Scenario::in_world("wait-races", "what the work published itself wakes nobody")
+        .given(running())
+        .given(deliver("green"))
+        .step(hand_off_declaring("fix"), Accepted)
+        .given(start("fix"))
+        .sees("the end of its turn is an event of its key", |seen| {
+            let ended = seen.event("ended/fix/1");
+            ended.is_some_and(|ended| ended.key.as_deref() == Some("ci/1"))
+        })
+        .step(register("fix", "ci", Mark::Batch), Accepted)
+        .step(wake("ci"), Code("nothing_to_wake_from"))
+        .given(route("ended/fix/1"))
+        .sees("it lies above the watermark and the wait is active", |seen| {
+            seen.wait_status("fix") == "active" && seen.mark("ended/fix/1") == "unmatched"
+        })
+}
+
+fn a_hold_changes_no_wait_and_keeps_the_woken_work_from_starting() -> Scenario {
+    Scenario::in_world("composed", "a hold changes no wait and keeps the woken work from starting")
+        .given(running())
+        .given([register("fix", "ci", Mark::Batch), hold("fix"), accept("green")])
+        .step(wake("ci"), Accepted)
+        .given(leave("fix"))
+        .step(claim("fix"), Code("held"))
+        .step(release("fix", "release"), Accepted)
+        .step(release("fix", "release"), Duplicate)
+        .sees("the release is kept, is no input and names the work", |seen| {
+            seen.mark("release") == "release"
+                && seen.event("release").and_then(|event| event.work.as_deref()) == Some("fix")
+                && seen.pending("fix") == ["green"]
+                && seen.holds("fix").is_empty()
+        })
+        .step(claim("fix"), Accepted)
+}
+
+fn a_wake_whose_continuation_is_refused_holds_until_a_release() -> Scenario {
+    Scenario::in_world("wait-races", "a wake whose continuation is refused holds until a release")
+        .given(running())
+        .given([register("fix", "ci", Mark::Latest), accept("green"), wake("ci")])
+        .given(leave("fix"))
+        .given(start("fix"))
+        .given([register("fix", "echo", Mark::Latest), tick()])
+        .step(fire_timer("echo"), Accepted)
+        .sees("the wake stands, and why the work is held is on record", |seen| {
+            seen.wait_status("fix") == "woken"
+                && seen.mark("woken/echo") == "absent"
+                && seen.holds("fix") == ["causal_limit"]
+                && seen.0.rejections.len() == 1
+        })
+        .given(leave("fix"))
+        .step(claim("fix"), Code("held"))
+        .given([tick()])
+        .step(claim("fix"), Code("held"))
+        .step(release("fix", "release"), Accepted)
+        .given(start("fix"))
+        .step(hand_off_declaring("fix"), Accepted)
+        .sees("what it derives goes on from the release", |seen| {
+            seen.attempt("fix") == 1 && seen.chain("ended/fix/1") == Some(("release", 1))
+        })
+}
+
 fn an_immediate_wake_leaves_the_old_authority_dead() -> Scenario {
     Scenario::in_world("waits", "an immediate wake leaves the old authority dead")
         .given(running())
@@ -112,70 +195,9 @@ fn an_immediate_wake_leaves_the_old_authority_dead() -> Scenario {
         .step(complete("fix"), Code("stale_authority"))
 }
 
-/// At the deadline whichever was accepted first wins.
-pub(super) const WAIT_TIMEOUT_ACCEPTANCE_TIE: Shared = Shared {
-    id: "wait_timeout_acceptance_tie",
-    rules: &["WAKE-02", "WAKE-03", "WAKE-04", "WAKE-05", "WAKE-06", "TIMER-02", "TIMER-06"],
-    parts: || {
-        vec![
-            a_match_accepted_at_the_deadline_beats_the_timeout(),
-            a_timeout_accepted_first_beats_a_later_match(),
-            an_accepted_timeout_is_recognised_after_its_timer_is_gone(),
-            a_timer_does_not_fire_before_its_instant(),
-        ]
-    },
-};
-
 /// The Work `fix` waits for a result until the next tick.
-fn parked() -> Vec<NamedAction> {
+pub(super) fn parked() -> Vec<NamedAction> {
     running().into_iter().chain([register("fix", "ci", Mark::Latest)]).collect()
-}
-
-fn a_match_accepted_at_the_deadline_beats_the_timeout() -> Scenario {
-    Scenario::in_world("waits", "a match accepted at the deadline beats the timeout")
-        .given(parked())
-        .given([tick(), accept("green")])
-        .step(accept_timeout("ci"), Code("match_accepted"))
-        .step(fire_timer("ci"), Accepted)
-        .sees("the match won and no timeout was accepted", |seen| {
-            seen.winner("fix").as_deref() == Some("green") && seen.mark("timeout/ci") == "absent"
-        })
-        .step(fire_timer("ci"), Code("timer_cancelled"))
-}
-
-fn a_timeout_accepted_first_beats_a_later_match() -> Scenario {
-    Scenario::in_world("waits", "a timeout accepted first beats a later match")
-        .given(parked())
-        .given([tick(), accept_timeout("ci"), accept("green")])
-        .step(wake("ci"), Accepted)
-        .sees("the timeout won", |seen| seen.winner("fix").as_deref() == Some("timeout/ci"))
-        .given([evaluate("green")])
-        .step(commit_route("green"), Accepted)
-        .sees("the match is ordinary input", |seen| {
-            seen.mark("green") == "queued" && seen.pending("fix") == ["timeout/ci", "green"]
-        })
-}
-
-fn an_accepted_timeout_is_recognised_after_its_timer_is_gone() -> Scenario {
-    Scenario::in_world("waits", "an accepted timeout is recognised after its timer is gone")
-        .given(parked())
-        .given([tick(), accept_timeout("ci")])
-        .step(fire_timer("ci"), Duplicate)
-        .step(accept_timeout("ci"), Duplicate)
-        .sees("it is accepted once and the wait is active", |seen| {
-            seen.wait_status("fix") == "active" && seen.mark("timeout/ci") == "unrouted"
-        })
-        .step(wake("ci"), Accepted)
-        .step(fire_timer("ci"), Duplicate)
-}
-
-fn a_timer_does_not_fire_before_its_instant() -> Scenario {
-    Scenario::in_world("waits", "a timer does not fire before its instant")
-        .given(parked())
-        .step(fire_timer("ci"), Code("not_due"))
-        .step(accept_timeout("ci"), Code("not_due"))
-        .given([tick()])
-        .step(fire_timer("ci"), Accepted)
 }
 
 /// Cancel and wake in both orders; neither rewrites the other.
@@ -187,6 +209,8 @@ pub(super) const WAIT_CANCEL_ORDERS: Shared = Shared {
             a_match_after_the_cancel_is_only_kept(),
             a_cancel_after_the_wake_keeps_it_and_ends_the_work(),
             a_cancel_fences_the_resumed_attempt(),
+            a_cancel_of_held_work_leaves_nothing_to_release(),
+            a_timeout_accepted_before_the_cancel_is_only_kept(),
         ]
     },
 };
@@ -233,57 +257,26 @@ fn a_cancel_fences_the_resumed_attempt() -> Scenario {
         .step(complete("fix"), Code("stale_authority"))
 }
 
-/// At or below the watermark nothing wakes, and a timeout alone may.
-pub(super) const WAIT_WATERMARK_AND_TIMEOUT_ONLY: Shared = Shared {
-    id: "wait_watermark_and_timeout_only",
-    rules: &["WAIT-04", "WAIT-12", "WAIT-13", "WAKE-06", "WAKE-10", "TIMER-05"],
-    parts: || {
-        vec![
-            an_event_at_the_watermark_never_wakes(),
-            a_wait_for_its_timeout_alone_is_woken_by_it_once(),
-            a_watermark_ahead_of_history_is_refused(),
-        ]
-    },
-};
-
-fn an_event_at_the_watermark_never_wakes() -> Scenario {
-    Scenario::in_world("waits", "an event at the watermark never wakes")
+fn a_cancel_of_held_work_leaves_nothing_to_release() -> Scenario {
+    Scenario::in_world("composed", "a cancel of held work leaves nothing to release")
         .given(running())
-        .given(deliver("green"))
-        .step(register("fix", "ci", Mark::Latest), Accepted)
-        .step(wake("ci"), Code("nothing_to_wake_from"))
-        .given([tick()])
-        .step(fire_timer("ci"), Accepted)
-        .sees("the timeout woke it, and the event is its input", |seen| {
-            seen.winner("fix").as_deref() == Some("timeout/ci")
-                && seen.pending("fix") == ["green", "timeout/ci"]
+        .given([register("fix", "ci", Mark::Batch), hold("fix")])
+        .step(cancel("fix"), Accepted)
+        .step(release("fix", "release"), Code("terminal"))
+        .step(hold("fix"), Code("terminal"))
+        .sees("wait and hold are gone with the work", |seen| {
+            seen.wait_status("fix") == "cancelled" && seen.holds("fix").is_empty()
         })
 }
 
-fn a_wait_for_its_timeout_alone_is_woken_by_it_once() -> Scenario {
-    Scenario::in_world("pauses", "a wait for its timeout alone is woken by it once")
-        .given(running())
-        .step(register("fix", "pause", Mark::Latest), Accepted)
-        .given(deliver("green"))
-        .step(wake("pause"), Code("nothing_to_wake_from"))
-        .sees("an event with the work's key is only context", |seen| {
-            seen.status("fix") == "waiting" && seen.mark("green") == "queued"
+fn a_timeout_accepted_before_the_cancel_is_only_kept() -> Scenario {
+    Scenario::in_world("waits", "a timeout accepted before the cancel is only kept")
+        .given(parked())
+        .given([tick(), accept_timeout("ci")])
+        .step(cancel("fix"), Accepted)
+        .step(wake("ci"), Code("wait_cancelled"))
+        .given(route("timeout/ci"))
+        .sees("it is marked as late and the wait stays cancelled", |seen| {
+            seen.mark("timeout/ci") == "terminal" && seen.wait_status("fix") == "cancelled"
         })
-        .given([tick(), tick()])
-        .step(fire_timer("pause"), Accepted)
-        .step(fire_timer("pause"), Duplicate)
-        .step(wake("pause"), Duplicate)
-        .sees("it was woken by its timeout", |seen| {
-            seen.winner("fix").as_deref() == Some("timeout/pause")
-        })
-}
-
-fn a_watermark_ahead_of_history_is_refused() -> Scenario {
-    Scenario::in_world("waits", "a watermark ahead of history is refused")
-        .given(running())
-        .step(register("fix", "ci", Mark::Beyond), Code("watermark_ahead"))
-        .step(register("fix", "endless", Mark::Latest), Code("wait_cannot_end"))
-        .step(register("fix", "foreign", Mark::Latest), Code("key_not_owned"))
-        .sees("the attempt still runs", |seen| seen.attempt_status("fix") == "running")
-        .step(complete("fix"), Accepted)
 }

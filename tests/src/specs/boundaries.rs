@@ -169,7 +169,13 @@ pub const BOUNDARIES: &[Boundary] = &[
     },
     Boundary {
         place: "impl/src/daemon",
-        ban: Ban::Modules(&["law", "api", "console", "cli"]),
+        ban: Ban::Modules(&["api", "console", "cli"]),
+        reason: "loops decide when, and nobody asks them anything",
+    },
+    // What an evaluation reads, `law::routing` says once for all; everything else of the law goes through the writer.
+    Boundary {
+        place: "impl/src/daemon",
+        ban: Ban::Paths(&["crate::law::apply", "crate::law::NO_EFFECT_ROWS_PER_MINUTE"]),
         reason: "loops decide when, never what is allowed",
     },
     Boundary {

@@ -7,6 +7,7 @@
 pub mod areas;
 pub mod audit;
 pub mod boundaries;
+pub mod cases;
 pub mod citations;
 pub mod conformance;
 pub mod corpora;

@@ -64,6 +64,15 @@ impl Registry {
     /// Why `check`, named by `rule`, is no check; `None` if it is one.
     #[must_use]
     pub fn objection(&self, book: &Rulebook, rule: &str, check: &str) -> Option<String> {
+        match check.split_once(':') {
+            Some(("scenario", id)) => self.object_to_scenario(book, rule, id),
+            Some(_) | None => self.absence(check),
+        }
+    }
+
+    /// Why there is no such check at all; `None` if there is.
+    #[must_use]
+    pub fn absence(&self, check: &str) -> Option<String> {
         let Some((kind, name)) = check.split_once(':') else {
             return Some(format!("\"{check}\" is not KIND:NAME"));
         };
@@ -73,7 +82,7 @@ impl Registry {
             "world" => absent(self.worlds.contains(name), check),
             "refusal" => absent(self.refusals.contains(name), check),
             "lint" => absent(self.lints.contains(name), check),
-            "scenario" => self.object_to_scenario(book, rule, name),
+            "scenario" => absent(self.scenarios.contains(name), check),
             "test" => match self.tests.look_up(name) {
                 TestSeen::Running => None,
                 TestSeen::Ignored => Some(format!("\"{check}\" is ignored, so it checks nothing")),

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::ids::{self, Place};
 use super::rows;
+use crate::api::extract::{Asked, Named};
 use crate::api::problem::ApiError;
 use crate::api::types::{Chain, EventDetail, EventRow, Page};
+use crate::command::Refusal;
 use crate::domain::{MarkKind, Seq};
 use crate::host::Context;
 use crate::store::journal::JournalRow;
@@ -31,8 +33,8 @@ pub(super) struct Filter {
 
 pub(super) async fn list(
     State(context): State<Arc<Context>>,
-    Query(place): Query<Place>,
-    Query(filter): Query<Filter>,
+    Asked(place): Asked<Place>,
+    Asked(filter): Asked<Filter>,
 ) -> Result<Json<Page<EventRow>>, ApiError> {
     let mark = filter.mark.as_deref().map(marked).transpose()?;
     let filter = EventFilter { event_type: filter.event_type, key: filter.key, mark };
@@ -48,14 +50,16 @@ fn marked(text: &str) -> Result<Marked, ApiError> {
     }
     serde_json::from_value::<MarkKind>(Value::from(text)).map(Marked::As).map_err(|_| {
         let title = format!("there is no mark `{}`", text.escape_debug());
-        ApiError::malformed(title)
-            .next("use queued, woke, unmatched, terminal, continuation, or unrouted for none yet")
+        ApiError::malformed(title).next(
+            "use queued, woke, unmatched, drop, close, terminal, operator_drop, replay_suspect, \
+                   release, continuation, or unrouted for none yet",
+        )
     })
 }
 
 pub(super) async fn show(
     State(context): State<Arc<Context>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Json<EventDetail>, ApiError> {
     let found = context.read(move |tx| {
         let seq = match ids::event(tx, &id)? {
@@ -69,9 +73,15 @@ pub(super) async fn show(
     Ok(Json(EventDetail { event: rows::event(row), data: rows::data(payload) }))
 }
 
+/// One event, as it is now.
+pub(super) async fn row(context: &Arc<Context>, seq: Seq) -> Result<EventRow, ApiError> {
+    let found = context.read(move |tx| pages::event(tx, seq)).await?;
+    found.map(rows::event).ok_or_else(|| Refusal::UnknownEvent.into())
+}
+
 pub(super) async fn chain(
     State(context): State<Arc<Context>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Json<Chain>, ApiError> {
     let found = context.read(move |tx| {
         let seq = match ids::event(tx, &id)? {
@@ -91,7 +101,7 @@ pub(super) async fn chain(
 
 pub(super) async fn journal(
     State(context): State<Arc<Context>>,
-    Query(place): Query<Place>,
+    Asked(place): Asked<Place>,
 ) -> Result<Json<Page<JournalRow>>, ApiError> {
     let limit = place.limit();
     let found = context.read(move |tx| journal::since(tx, place.after(), limit)).await?;

@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use crate::host::Context;
 use crate::writer::WriterState;
 
+/// Troubles that health shows; it counts them all.
+const TROUBLES: usize = 20;
+
 pub(super) async fn healthz() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
@@ -24,6 +27,7 @@ pub(super) async fn readyz(State(context): State<Arc<Context>>) -> Response {
         WriterState::Running => None,
         WriterState::Failed(error) => Some(error.to_string()),
     };
+    let (troubles, first) = context.troubles.shown(TROUBLES);
     let ready = storage.is_none() && stuck.is_empty() && !context.stopping();
     let body = Json(json!({
         "ready": ready,
@@ -32,6 +36,7 @@ pub(super) async fn readyz(State(context): State<Arc<Context>>) -> Response {
         "stuck": stuck,
         "driven": context.driven.count(),
         "loops": loops,
+        "troubles": { "count": troubles, "first": first },
     }));
     if ready {
         return body.into_response();

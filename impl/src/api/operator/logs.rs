@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use serde::Deserialize;
 
 use super::ids::{self, Sought};
+use crate::api::extract::{Asked, Named};
 use crate::api::problem::ApiError;
 use crate::domain::{AttemptNo, AttemptUid};
 use crate::host::Context;
@@ -21,8 +22,8 @@ pub(super) struct Wanted {
 /// Standard output and standard error of every segment of an attempt, as text.
 pub(super) async fn show(
     State(context): State<Arc<Context>>,
-    Path(id): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Named(id): Named,
+    Asked(wanted): Asked<Wanted>,
 ) -> Result<impl IntoResponse, ApiError> {
     let attempt = context.read(move |tx| attempt_of(tx, &id, wanted.attempt)).await??;
     let Some(attempt) = attempt else { return Ok(text(String::new())) };

@@ -4,13 +4,20 @@
 //! A handler parses, reads one snapshot or performs one command, and answers; no answer streams out
 //! of a transaction.
 
+mod acts;
+mod config;
 mod events;
 mod health;
 mod ids;
+mod lists;
 mod logs;
 mod offer;
+mod once;
 mod reason;
+mod replays;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod why;
 mod works;
 
@@ -52,6 +59,11 @@ pub fn router(context: Arc<Context>, principals: &Arc<Principals>) -> Router {
         .route("/work/{id}", get(works::show))
         .route("/work/{id}/logs", get(logs::show))
         .route("/waits", get(works::waits))
+        .route("/timers", get(lists::timers))
+        .route("/timers/idle", get(lists::idle))
+        .route("/holds", get(lists::holds))
+        .route("/rejections", get(lists::rejections))
+        .route("/scopes", get(config::scopes))
         .route("/journal", get(events::journal))
         .route("/why/{id}", get(why::show))
         .route("/healthz", get(health::healthz))
@@ -59,9 +71,23 @@ pub fn router(context: Arc<Context>, principals: &Arc<Principals>) -> Router {
         .layer(middleware::from_fn_with_state(guard(Right::View), allow));
     let work = Router::new()
         .route("/events", post(offer::offer))
-        .route("/work/{id}/cancel", post(works::cancel))
+        .route("/events/{id}/drop", post(replays::drop))
+        .route("/events/{id}/replay", post(replays::replay))
+        .route("/work", post(acts::create))
+        .route("/work/{id}/hold", post(acts::hold))
+        .route("/work/{id}/release", post(acts::release))
+        .route("/work/{id}/cancel", post(acts::cancel))
+        .route("/work/{id}/reopen", post(acts::reopen))
+        .layer(middleware::from_fn(once::note))
         .layer(middleware::from_fn_with_state(guard(Right::Work), allow));
-    view.merge(work).with_state(context)
+    let config = Router::new()
+        .route("/config", get(config::show))
+        .route("/config/history", get(config::history))
+        .route("/config/reload", post(config::reload))
+        .layer(middleware::from_fn(once::note))
+        .layer(axum::Extension(Arc::clone(principals)))
+        .layer(middleware::from_fn_with_state(guard(Right::Config), allow));
+    view.merge(work).merge(config).with_state(context)
 }
 
 #[derive(Debug, Clone)]
@@ -73,7 +99,7 @@ struct Guard {
 async fn allow(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     match guard.principals.check(request.headers(), guard.right) {
         Ok(name) => {
-            request.extensions_mut().insert(Caller(name.to_owned()));
+            request.extensions_mut().insert(Caller(name));
             next.run(request).await
         }
         Err(error) => error.into_response(),

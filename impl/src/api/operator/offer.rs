@@ -15,11 +15,13 @@ use axum::{Extension, Json};
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
-use super::{Caller, ids};
+use super::ids;
+use super::once::Acting;
 use crate::api::accept;
 use crate::api::limits::OPERATOR;
 use crate::api::problem::ApiError;
-use crate::config::KEY_MAX;
+use crate::command::Command;
+use crate::config::{Config, KEY_MAX, Scope};
 use crate::domain::{Key, NewEvent};
 use crate::host::Context;
 use crate::ingress::{self, IngressError, cloudevents};
@@ -32,18 +34,16 @@ type Said = BTreeMap<&'static str, String>;
 
 pub(super) async fn offer(
     State(context): State<Arc<Context>>,
-    Extension(caller): Extension<Caller>,
+    Extension(acting): Extension<Acting>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let (events, said) = decode(headers, &body)?;
-    let mut offered = Vec::with_capacity(events.len());
-    for (event, said) in events.into_iter().zip(said) {
-        offered.push(address(&context, event, &said).await?);
+    if !context.can_commit() {
+        return Err(ApiError::unavailable());
     }
-    let many = offered.len() != 1;
-    let offered = identify(&context, offered).await?;
-    let mut kept = accept::all(&context, caller.actor(), offered).await?;
+    let outcomes = acting.perform(&context, accepts(&context, headers, &body)).await?;
+    let many = outcomes.len() != 1;
+    let mut kept = accept::answers(&context, outcomes, &[]).await?;
     let new = kept.iter().any(|event| !event.duplicate);
     let status = if new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(match kept.pop() {
@@ -53,6 +53,21 @@ pub(super) async fn offer(
             (status, Json(kept)).into_response()
         }
     })
+}
+
+/// The commands that keep what a request offers.
+async fn accepts(
+    context: &Arc<Context>,
+    headers: HeaderMap,
+    body: &Bytes,
+) -> Result<Vec<Command>, ApiError> {
+    let (events, said) = decode(headers, body)?;
+    let mut offered = Vec::with_capacity(events.len());
+    for (event, said) in events.into_iter().zip(said) {
+        offered.push(address(context, event, &said).await?);
+    }
+    let offered = identify(context, offered).await?;
+    Ok(offered.into_iter().map(|event| Command::Accept { event: Box::new(event) }).collect())
 }
 
 /// Reads the events, and apart from them what only a principal may say.
@@ -150,11 +165,8 @@ async fn address(
     event: cloudevents::CloudEvent,
     said: &Said,
 ) -> Result<NewEvent, ApiError> {
-    let scope = &context.config.scope;
-    if let Some(named) = said.get("abidescope").filter(|named| **named != scope.name) {
-        let resource = named.escape_debug().to_string();
-        return Err(IngressError::UnknownScope { resource }.into());
-    }
+    let current = context.current();
+    let scope = scope_of(&current.config, said)?;
     let source = event.source.clone();
     let mut new = event.into_new(accept::mint(), scope.name.clone(), scope.limits);
     new.key = said.get("abidekey").map(|text| own_key(&source, text));
@@ -163,6 +175,18 @@ async fn address(
         None => None,
     };
     Ok(new)
+}
+
+/// The scope a principal names; without a word the only one there is.
+fn scope_of<'a>(config: &'a Config, said: &Said) -> Result<&'a Scope, ApiError> {
+    let found = match said.get("abidescope") {
+        Some(named) => config.scope(named).ok_or_else(|| {
+            let resource = named.escape_debug().to_string();
+            ApiError::from(IngressError::UnknownScope { resource })
+        }),
+        None => config.only_scope().ok_or_else(ApiError::scope_needed),
+    };
+    found.map(AsRef::as_ref)
 }
 
 /// An external id in the namespace of the event's own source, which may be spelled out. INGRESS-12
@@ -176,10 +200,10 @@ async fn identify(
     context: &Arc<Context>,
     mut offered: Vec<NewEvent>,
 ) -> Result<Vec<NewEvent>, ApiError> {
-    let context = Arc::clone(context);
+    let current = context.current();
     let identified = spawn_blocking(move || {
         for event in offered.iter_mut().filter(|event| event.target.is_none()) {
-            ingress::identify(&context.config, event)?;
+            ingress::identify(&current.config, event)?;
         }
         Ok::<_, IngressError>(offered)
     });

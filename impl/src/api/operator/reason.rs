@@ -4,8 +4,10 @@
 use crate::api::text::printable;
 use crate::domain::{Hold, Millis, Phase, Seq, StartReason, WorkStatus};
 use crate::store::attempts::Attempt;
+use crate::store::listed::{ListedSubscription, Relatives};
 use crate::store::pages::WorkRow;
 use crate::store::reads::ListedWait;
+use crate::store::words::Word as _;
 
 /// A sentence, and the next command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +26,25 @@ pub(super) struct Facts<'a> {
     pub(super) wait: Option<&'a ListedWait>,
     /// A causal limit refused that wait's deadline.
     pub(super) disabled: bool,
-    /// Attempts running in its scope, and how many may.
-    pub(super) running: i64,
-    pub(super) capacity: u32,
+    /// The scope, its own or one above it, that runs as many attempts as it may.
+    pub(super) full: Option<Full>,
+    /// What its last wait subscribes to.
+    pub(super) source: Option<&'a ListedSubscription>,
+    /// The Works it stands in relation to.
+    pub(super) relatives: Relatives,
     /// The lowest unrouted event of it.
     pub(super) unrouted: Option<Seq>,
     /// What the daemon knows besides.
     pub(super) trouble: Option<String>,
     pub(super) now: Millis,
+}
+
+/// A scope without room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Full {
+    pub(super) scope: String,
+    pub(super) running: u32,
+    pub(super) limit: u32,
 }
 
 /// The short form that a list shows.
@@ -40,27 +53,41 @@ pub(super) fn of_row(row: &WorkRow, trouble: Option<String>) -> String {
         return trouble;
     }
     let work = &row.work;
-    match work.status {
-        WorkStatus::Ready => match (work.hold, work.marked) {
-            (Some(hold), _) => held(hold, work.reason.as_deref()),
-            (None, Some(_)) => {
-                "the process of an earlier segment has not been seen to exit".to_owned()
-            }
-            (None, None) if starts(row) => "waits for its turn".to_owned(),
-            (None, None) => "nothing asks for another attempt".to_owned(),
-        },
+    let reason = match work.status {
+        WorkStatus::Ready if !work.holds.is_empty() => return held(row),
+        WorkStatus::Ready if work.marked.is_some() => {
+            "the process of an earlier segment has not been seen to exit".to_owned()
+        }
+        WorkStatus::Ready if starts(row) => "waits for its turn".to_owned(),
+        WorkStatus::Ready => quiet(row),
         WorkStatus::Running => format!("attempt {} is running", number(row)),
         WorkStatus::Waiting => "waits for an event or its deadline".to_owned(),
         WorkStatus::Completed => format!("attempt {} completed it", number(row)),
         WorkStatus::Failed => ended("it failed", work.reason.as_deref()),
-        WorkStatus::Cancelled => ended("it was cancelled", work.reason.as_deref()),
+        WorkStatus::Cancelled => cancelled(row, "it was cancelled"),
+    };
+    if work.holds.is_empty() { reason } else { format!("{reason}; {}", held(row)) }
+}
+
+/// Nothing asks for another attempt: what else is so.
+fn quiet(row: &WorkRow) -> String {
+    match row.work.idle_at {
+        Some(at) => format!("idle after a handoff, and closed at {at} should nothing come"),
+        None if row.work.standing => "stands, and nothing asks for another attempt".to_owned(),
+        None => "nothing asks for another attempt".to_owned(),
+    }
+}
+
+fn cancelled(row: &WorkRow, what: &str) -> String {
+    match row.work.closed_by {
+        Some(seq) => format!("{what}: event {seq} closed it"),
+        None => ended(what, row.work.reason.as_deref()),
     }
 }
 
 /// The whole sentence.
 pub(super) fn of_work(facts: &Facts<'_>) -> Reason {
     let work = &facts.row.work;
-    let uid = work.uid;
     let reason = match work.status {
         WorkStatus::Ready => ready(facts),
         WorkStatus::Running => running(facts),
@@ -70,26 +97,37 @@ pub(super) fn of_work(facts: &Facts<'_>) -> Reason {
             over(facts, sentence)
         }
         WorkStatus::Failed => over(facts, ended("it is over: it failed", work.reason.as_deref())),
-        WorkStatus::Cancelled => {
-            over(facts, ended("it is over: it was cancelled", work.reason.as_deref()))
-        }
+        WorkStatus::Cancelled => over(facts, cancelled(facts.row, "it is over: it was cancelled")),
     };
+    let reason = still_held(facts, reason);
     let sentence = match (&facts.trouble, work.status.is_terminal()) {
         (Some(trouble), _) => format!("{}; {}", reason.sentence, printable(trouble)),
         (None, _) => reason.sentence,
     };
-    let next = reason.next.map(|next| next.replace("WORK", &uid.to_string()));
-    Reason { sentence, next }
+    Reason { sentence, next: reason.next }
+}
+
+/// A hold on Work that runs or waits: what is under way goes on, and nothing starts after it.
+fn still_held(facts: &Facts<'_>, reason: Reason) -> Reason {
+    let work = &facts.row.work;
+    match work.status {
+        WorkStatus::Running | WorkStatus::Waiting if !work.holds.is_empty() => Reason {
+            sentence: format!("{}; nothing starts after it: {}", reason.sentence, held(facts.row)),
+            next: Some(act("release", facts)),
+        },
+        WorkStatus::Ready
+        | WorkStatus::Running
+        | WorkStatus::Waiting
+        | WorkStatus::Completed
+        | WorkStatus::Failed
+        | WorkStatus::Cancelled => reason,
+    }
 }
 
 fn ready(facts: &Facts<'_>) -> Reason {
     let work = &facts.row.work;
-    if let Some(hold) = work.hold {
-        let sentence = format!(
-            "{}; this version lifts no hold: read what it printed, and cancel it to be done with it",
-            held(hold, work.reason.as_deref())
-        );
-        return Reason { sentence, next: Some("abide work logs WORK".to_owned()) };
+    if !work.holds.is_empty() {
+        return Reason { sentence: held(facts.row), next: Some(act("release", facts)) };
     }
     if let Some(segment) = work.marked {
         let sentence = format!(
@@ -97,29 +135,51 @@ fn ready(facts: &Facts<'_>) -> Reason {
              nothing new starts over it",
             segment.attempt, segment.epoch
         );
-        return Reason { sentence, next: Some("abide work logs WORK".to_owned()) };
+        return Reason { sentence, next: Some(act("logs", facts)) };
     }
     if !starts(facts.row) {
-        let sentence = match facts.unrouted {
-            Some(seq) => {
-                format!("it is ready and has no input; event {seq} of it is not routed yet")
-            }
-            None => "it is ready, and nothing asks for another attempt: it has no input".to_owned(),
-        };
-        let next = facts.unrouted.map(|seq| format!("abide why {seq}"));
-        return Reason { sentence, next };
+        return unasked(facts);
     }
     let since = work.since;
-    if facts.running >= i64::from(facts.capacity) {
+    if let Some(Full { scope, running, limit }) = &facts.full {
         let sentence = format!(
-            "it is ready since {since} and waits for room: {} of {} attempts of scope `{}` are \
-             running",
-            facts.running, facts.capacity, facts.row.scope
+            "it is ready since {since} and waits for room: {running} of {limit} attempts of scope \
+             `{scope}` are running"
         );
         return Reason { sentence, next: Some("abide work list --status running".to_owned()) };
     }
     let sentence = format!("it is ready since {since} and about to start");
-    Reason { sentence, next: Some("abide work show WORK".to_owned()) }
+    Reason { sentence, next: Some(act("show", facts)) }
+}
+
+/// Ready, and neither input nor a wake asks for an attempt.
+fn unasked(facts: &Facts<'_>) -> Reason {
+    let work = &facts.row.work;
+    if let Some(seq) = facts.unrouted {
+        let sentence = format!("it is ready and has no input; event {seq} of it is not routed yet");
+        return Reason { sentence, next: Some(format!("abide why {seq}")) };
+    }
+    let send = format!("abide emit --source op:me --type TYPE --work {}", work.uid);
+    match work.idle_at {
+        Some(at) => Reason {
+            sentence: format!(
+                "it handed over at {} and is idle since then: it is closed at {at}, should nothing \
+                 come",
+                work.since
+            ),
+            next: Some(send),
+        },
+        None if work.standing => Reason {
+            sentence: "it stands and has no input: its next event starts the next attempt"
+                .to_owned(),
+            next: Some(send),
+        },
+        None => Reason {
+            sentence: "it is ready, and nothing asks for another attempt: it has no input"
+                .to_owned(),
+            next: None,
+        },
+    }
 }
 
 fn running(facts: &Facts<'_>) -> Reason {
@@ -146,7 +206,7 @@ fn running(facts: &Facts<'_>) -> Reason {
         None => format!("claim {}", attempt.epoch),
     };
     let sentence = format!("{doing}{how} ({lease})");
-    Reason { sentence, next: Some("abide work logs WORK".to_owned()) }
+    Reason { sentence, next: Some(act("logs", facts)) }
 }
 
 fn waiting(facts: &Facts<'_>) -> Reason {
@@ -169,26 +229,68 @@ fn waiting(facts: &Facts<'_>) -> Reason {
     };
     let marked =
         facts.row.work.marked.map_or("", |_| "; its process has not been seen to exit yet");
-    let sentence = format!("it waits {what}, after event {}, {until}{marked}", wait.after);
+    let source = facts.source.map_or(String::new(), subscribed);
+    let sentence = format!("it waits {what}{source}, after event {}, {until}{marked}", wait.after);
     let next = found.keys.first().map(|key| {
         let kind = found.types.first().map_or("TYPE", String::as_str);
-        format!("abide emit --source {} --key {} --type {kind}", key.source, key.external_id)
+        let [source, key, kind] = [&key.source, &key.external_id, kind].map(quoted);
+        format!("abide emit --source {source} --key {key} --type {kind}")
     });
     Reason { sentence, next }
 }
 
+/// A command about the Work itself.
+fn act(verb: &str, facts: &Facts<'_>) -> String {
+    format!("abide work {verb} {}", facts.row.work.uid)
+}
+
+/// A word of a command as it can be pasted into a shell, whoever chose it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/#@%+=,".contains(c);
+    // A `#` begins a comment only at the start of a word.
+    match !word.is_empty() && !word.starts_with(['#', '-', '=']) && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", printable(word).replace('\'', r"'\''")),
+    }
+}
+
+/// What a wait listens for beside its own keys, and how far that is translated. ALIAS-02
+fn subscribed(source: &ListedSubscription) -> String {
+    let key = super::rows::key(&source.key);
+    let (scope, checkpoint) = (&source.scope, source.checkpoint);
+    format!(", or for what comes of {key} in scope `{scope}` (seen up to event {checkpoint})")
+}
+
 fn over(facts: &Facts<'_>, sentence: String) -> Reason {
+    if let Some(successor) = facts.relatives.successor {
+        return Reason {
+            sentence: format!("{sentence}; it was reopened as {successor}"),
+            next: Some(format!("abide why {successor}")),
+        };
+    }
     let stopping = facts.row.work.marked.map(|segment| {
         format!("{sentence}; the process of attempt {} is being stopped", segment.attempt)
     });
-    Reason { sentence: stopping.unwrap_or(sentence), next: Some("abide work show WORK".to_owned()) }
+    Reason { sentence: stopping.unwrap_or(sentence), next: Some(act("show", facts)) }
 }
 
-fn held(hold: Hold, why: Option<&str>) -> String {
-    match hold {
-        Hold::Exhausted => ended("it is held, because its last attempt failed", why),
-        Hold::CausalLimit => {
+/// By what it is held, and why. A person's reason begins with who it is.
+fn held(row: &WorkRow) -> String {
+    let work = &row.work;
+    let why = work.reason.as_deref();
+    let holds: Vec<Hold> = work.holds.iter().collect();
+    match holds.as_slice() {
+        [Hold::Exhausted] => ended("it is held, because its last attempt failed", why),
+        [Hold::CausalLimit] => {
             ended("it is held, because its chain of events is as deep as its root allows", why)
+        }
+        [Hold::Operator] => match why.map(printable).filter(|why| !why.trim().is_empty()) {
+            Some(why) => format!("it is held by {why}"),
+            None => "it is held by a person".to_owned(),
+        },
+        several => {
+            let words: Vec<&str> = several.iter().map(|hold| hold.word()).collect();
+            ended(&format!("it is held ({})", words.join(", ")), why)
         }
     }
 }

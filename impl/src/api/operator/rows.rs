@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use super::reason;
-use crate::api::types::{AttemptRow, EventRow, Page, RejectionRow, WaitRow, WorkRow};
-use crate::domain::{Key, Millis, Seq};
+use crate::api::types::{
+    AttemptRow, EventRow, Page, RejectionRow, SubscriptionRow, WaitRow, WorkRow,
+};
+use crate::domain::{Key, Millis, Seq, WorkUid};
 use crate::host::Context;
 use crate::store::attempts::Attempt;
+use crate::store::listed::{ListedSubscription, Relatives};
 use crate::store::pages;
 use crate::store::reads::ListedWait;
 
@@ -17,7 +20,7 @@ pub(super) fn page<T>(items: Vec<T>, limit: u32, cursor: Option<i64>) -> Page<T>
 }
 
 pub(super) fn event(row: pages::EventRow) -> EventRow {
-    let pages::EventRow { event, mark, route, work, parent, root } = row;
+    let pages::EventRow { event, mark, route, work, parent, root, reason, conflicting } = row;
     EventRow {
         id: event.uid.to_string(),
         seq: event.seq.0,
@@ -31,6 +34,8 @@ pub(super) fn event(row: pages::EventRow) -> EventRow {
         mark,
         work: work.map(|work| work.to_string()),
         route,
+        reason: reason.filter(|reason| !reason.is_empty()),
+        conflicting,
         parent: parent.map(|parent| parent.to_string()),
         root: root.to_string(),
         depth: event.depth,
@@ -50,7 +55,14 @@ pub(super) fn work(context: &Context, row: &pages::WorkRow) -> WorkRow {
         scope: row.scope.clone(),
         status: row.work.status,
         reason: reason::of_row(row, trouble),
-        hold: row.work.hold,
+        hold: row.work.holds.iter().next(),
+        holds: row.work.holds.iter().collect(),
+        standing: row.work.standing,
+        predecessor: None,
+        successor: None,
+        parent: None,
+        idle_until: row.work.idle_at.map(|at| at.to_string()),
+        closed_by: row.work.closed_by.map(|seq| seq.0),
         excluded: row.work.marked.is_some(),
         keys: row.keys.iter().map(key).collect(),
         attempts: row.work.attempt.map_or(0, |n| n.0),
@@ -66,6 +78,8 @@ pub(super) fn attempt(row: &Attempt, inputs: Vec<Seq>) -> AttemptRow {
         status: row.status,
         phase: row.phase,
         epoch: row.epoch.0,
+        binding: row.pin.binding.clone(),
+        generation: row.pin.generation.0,
         expires_at: row.expires_at.map(|at: Millis| at.to_string()),
         trigger: row.trigger.0,
         inputs: inputs.into_iter().map(|seq| seq.0).collect(),
@@ -73,7 +87,18 @@ pub(super) fn attempt(row: &Attempt, inputs: Vec<Seq>) -> AttemptRow {
     }
 }
 
-pub(super) fn wait(row: ListedWait) -> WaitRow {
+/// With the Works it stands in relation to.
+pub(super) fn related(row: WorkRow, relatives: &Relatives) -> WorkRow {
+    let text = |uid: Option<WorkUid>| uid.map(|uid| uid.to_string());
+    WorkRow {
+        predecessor: text(relatives.predecessor),
+        successor: text(relatives.successor),
+        parent: text(relatives.parent),
+        ..row
+    }
+}
+
+pub(super) fn wait(row: ListedWait, subscription: Option<ListedSubscription>) -> WaitRow {
     let armed = row.wait.timeout.is_none() && row.wait.ended_at.is_none();
     WaitRow {
         id: row.wait.uid.to_string(),
@@ -85,6 +110,12 @@ pub(super) fn wait(row: ListedWait) -> WaitRow {
         after: row.wait.after.0,
         deadline: row.wait.fire_at.filter(|_| armed).map(|at| at.to_string()),
         winner: row.wait.winner.map(|seq| seq.0),
+        subscription: subscription.map(|source| SubscriptionRow {
+            source: key(&source.key),
+            scope: source.scope,
+            checkpoint: source.checkpoint.0,
+            active: source.active,
+        }),
     }
 }
 
@@ -92,7 +123,8 @@ pub(super) fn rejection(row: &pages::RejectionRow) -> RejectionRow {
     use crate::store::words::Word as _;
 
     RejectionRow {
-        delivery: format!("{}/{}", row.wait, row.kind.word()),
+        delivery: row.delivery.clone(),
+        kind: row.kind.word().to_owned(),
         parent: row.parent.to_string(),
         reason: row.reason.clone(),
         depth: row.depth,

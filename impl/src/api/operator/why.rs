@@ -3,24 +3,26 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use super::ids::{self, Sought, Thing};
-use super::reason::{self, Facts, Reason};
+use super::reason::{self, Facts, Full, Reason};
+use crate::api::extract::Named;
 use crate::api::problem::ApiError;
 use crate::api::text::printable;
 use crate::api::types::Why;
 use crate::command::Refusal;
-use crate::domain::{MarkKind, Seq, WorkId};
-use crate::host::Context;
+use crate::domain::{MarkKind, Seq, WorkId, WorkUid};
+use crate::host::{Context, Current};
 use crate::store::attempts::Attempt;
+use crate::store::listed::{self, ListedSubscription, Relatives};
 use crate::store::pages::{self, EventRow, WorkRow};
 use crate::store::reads::{self, ListedWait};
-use crate::store::{Tx, timers, unrouted};
+use crate::store::{StoreError, Tx, timers, unrouted, works};
 
 pub(super) async fn show(
     State(context): State<Arc<Context>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Json<Why>, ApiError> {
     let why = match context.read(move |tx| ids::thing(tx, &id)).await?? {
         Thing::Event(seq) => why_event(&context, seq).await?,
@@ -34,21 +36,25 @@ struct Seen {
     row: WorkRow,
     attempt: Option<Attempt>,
     wait: Option<ListedWait>,
+    source: Option<ListedSubscription>,
     disabled: bool,
-    running: i64,
+    full: Option<Full>,
     unrouted: Option<Seq>,
+    relatives: Relatives,
 }
 
 async fn why_work(context: &Context, id: WorkId) -> Result<Why, ApiError> {
-    let seen = context.read(move |tx| see(tx, id)).await??;
+    let current = context.current();
+    let seen = context.read(move |tx| see(tx, id, &current)).await??;
     let facts = Facts {
         row: &seen.row,
         attempt: seen.attempt.as_ref(),
         wait: seen.wait.as_ref(),
+        source: seen.source.as_ref(),
         disabled: seen.disabled,
-        running: seen.running,
-        capacity: context.config.scope.capacity,
+        full: seen.full,
         unrouted: seen.unrouted,
+        relatives: seen.relatives,
         trouble: context.troubles.of_work(id),
         now: context.now(),
     };
@@ -56,87 +62,154 @@ async fn why_work(context: &Context, id: WorkId) -> Result<Why, ApiError> {
     Ok(Why { id: seen.row.work.uid.to_string(), sentence, next })
 }
 
-fn see(tx: &mut dyn Tx, id: WorkId) -> Sought<Seen> {
+fn see(tx: &mut dyn Tx, id: WorkId, current: &Current) -> Sought<Seen> {
     let Some(row) = pages::work(tx, id)? else { return Ok(Err(Refusal::UnknownWork.into())) };
-    let wait = row.work.wait;
-    let disabled = match wait {
-        Some(wait) => timers::get(tx, wait)?.is_some_and(|timer| timer.disabled),
-        None => false,
+    let (wait, source, disabled) = match row.work.wait {
+        Some(wait) => (
+            reads::wait(tx, wait)?,
+            listed::subscription(tx, wait)?,
+            timers::get(tx, wait)?.is_some_and(|timer| timer.disabled),
+        ),
+        None => (None, None, false),
     };
-    let wait = wait.map_or(Ok(None), |wait| reads::wait(tx, wait))?;
     Ok(Ok(Seen {
         attempt: reads::last_attempt(tx, id)?,
         wait,
+        source,
         disabled,
-        running: reads::counts(tx)?.running,
+        full: full(tx, &row.scope, current)?,
         unrouted: unrouted::lowest_of(tx, id, row.work.scope)?,
+        relatives: listed::relatives(tx, id)?,
         row,
     }))
 }
 
+/// The nearest scope that runs as many attempts as it may. POLICY-06
+fn full(tx: &mut dyn Tx, scope: &str, current: &Current) -> Result<Option<Full>, StoreError> {
+    for (scope, limit) in current.config.capacities(scope).into_iter().rev() {
+        let running = works::running_below(tx, &scope)?;
+        if running >= limit {
+            return Ok(Some(Full { scope, running, limit }));
+        }
+    }
+    Ok(None)
+}
+
 async fn why_event(context: &Context, seq: Seq) -> Result<Why, ApiError> {
-    let found =
-        context.read(move |tx| Ok((pages::event(tx, seq)?, pages::ahead_of(tx, seq)?))).await?;
-    let (Some(row), ahead) = found else { return Err(Refusal::UnknownEvent.into()) };
+    let found = context.read(move |tx| {
+        let successor = match pages::mark(tx, seq)? {
+            Some((MarkKind::Terminal, Some(work))) => listed::relatives(tx, work)?.successor,
+            Some(_) | None => None,
+        };
+        Ok((pages::event(tx, seq)?, pages::ahead_of(tx, seq)?, successor))
+    });
+    let (Some(row), ahead, successor) = found.await? else {
+        return Err(Refusal::UnknownEvent.into());
+    };
     let trouble = context.troubles.of_event(seq);
-    let Reason { sentence, next } = of_event(&row, ahead, trouble.as_deref());
+    let Reason { sentence, next } = of_event(&row, ahead, successor, trouble.as_deref());
     Ok(Why { id: row.event.uid.to_string(), sentence, next })
 }
 
 /// Why an event is where it is.
-fn of_event(row: &EventRow, ahead: Option<Seq>, trouble: Option<&str>) -> Reason {
-    let seq = row.event.seq;
-    let Some(mark) = row.mark else {
-        return match (ahead, trouble) {
-            (Some(ahead), _) => Reason {
-                sentence: format!(
-                    "event {seq} is not routed yet: event {ahead} of the same work comes first"
-                ),
-                next: Some(format!("abide why {ahead}")),
-            },
-            (None, Some(trouble)) => Reason {
-                sentence: format!(
-                    "event {seq} is not routed, and is tried again: {}",
-                    printable(trouble)
-                ),
-                next: Some("correct the route in the configuration, then restart".to_owned()),
-            },
-            (None, None) => Reason {
-                sentence: format!("event {seq} is kept and about to be routed"),
-                next: Some(format!("abide why {seq}")),
-            },
-        };
+fn of_event(
+    row: &EventRow,
+    ahead: Option<Seq>,
+    successor: Option<WorkUid>,
+    trouble: Option<&str>,
+) -> Reason {
+    let Reason { mut sentence, next } = match row.mark {
+        None => unrouted(row.event.seq, ahead, trouble),
+        Some(mark) => marked(row, mark, successor),
     };
-    marked(row, mark)
+    if let Some(original) = row.parent.filter(|_| is_replay(row)) {
+        sentence = format!("{sentence}; it is a replay of {original}");
+    }
+    if row.conflicting {
+        let again = "its identity came again with another body, which was not kept";
+        sentence = format!("{sentence}; {again}");
+    }
+    Reason { sentence, next }
 }
 
-fn marked(row: &EventRow, mark: MarkKind) -> Reason {
+/// A request is core's own, and of those only a replay has a cause.
+fn is_replay(row: &EventRow) -> bool {
+    row.event.id.source == "core" && row.event.id.delivery.starts_with("request/")
+}
+
+fn unrouted(seq: Seq, ahead: Option<Seq>, trouble: Option<&str>) -> Reason {
+    match (ahead, trouble) {
+        (Some(ahead), _) => Reason {
+            sentence: format!(
+                "event {seq} is not routed yet: event {ahead} of the same work comes first"
+            ),
+            next: Some(format!("abide why {ahead}")),
+        },
+        (None, Some(trouble)) => Reason {
+            sentence: format!(
+                "event {seq} is not routed, and is tried again: {}; correct that and reload, or drop \
+                 the event",
+                printable(trouble)
+            ),
+            next: Some(format!("abide event drop {seq} --reason WHY")),
+        },
+        (None, None) => Reason {
+            sentence: format!("event {seq} is kept and about to be routed"),
+            next: Some(format!("abide why {seq}")),
+        },
+    }
+}
+
+fn marked(row: &EventRow, mark: MarkKind, successor: Option<WorkUid>) -> Reason {
     let seq = row.event.seq;
     let work = row.work.map_or_else(|| "a work".to_owned(), |work| work.to_string());
     let by = row.route.as_ref().map_or(String::new(), |route| format!(" by route `{route}`"));
     let ask_work = row.work.map(|work| format!("abide why {work}"));
-    match mark {
-        MarkKind::Queued => {
-            Reason { sentence: format!("event {seq} is input of {work}{by}"), next: ask_work }
-        }
-        MarkKind::Woke => Reason {
-            sentence: format!("event {seq} woke {work} and is its input{by}"),
-            next: ask_work,
-        },
-        MarkKind::Unmatched => Reason {
-            sentence: format!(
-                "event {seq} is kept, and no route wanted it ({})",
-                row.event.event_type
+    let (sentence, next) = match mark {
+        MarkKind::Queued => (format!("event {seq} is input of {work}{by}"), ask_work),
+        MarkKind::Woke => (format!("event {seq} woke {work} and is its input{by}"), ask_work),
+        MarkKind::Unmatched => (
+            format!("event {seq} is kept, and no route wanted it ({})", row.event.event_type),
+            Some("abide route test FILE".to_owned()),
+        ),
+        MarkKind::Terminal => match successor {
+            Some(successor) => (
+                format!(
+                    "event {seq} came after {work} had ended, which was reopened as {successor}"
+                ),
+                Some(format!("abide why {successor}")),
             ),
-            next: Some("abide route test FILE".to_owned()),
+            None => {
+                (format!("event {seq} came after {work} had ended, and changed nothing"), ask_work)
+            }
         },
-        MarkKind::Terminal => Reason {
-            sentence: format!("event {seq} came after {work} had ended, and changed nothing"),
-            next: ask_work,
-        },
-        MarkKind::Continuation => Reason {
-            sentence: format!("event {seq} is core's own note of a wake: it is never input"),
-            next: Some(format!("abide chain {seq}")),
-        },
-    }
+        MarkKind::Drop => (
+            format!("event {seq} is dropped{by}: it is kept, and nothing starts from it"),
+            Some("abide route test FILE".to_owned()),
+        ),
+        MarkKind::OperatorDrop => {
+            let who = row.reason.as_deref().filter(|reason| !reason.is_empty());
+            let who = who.map_or_else(|| "a person".to_owned(), printable);
+            (
+                format!("event {seq} was dropped by {who}; nothing starts from it"),
+                Some(format!("abide event replay {seq}")),
+            )
+        }
+        MarkKind::Close => (format!("event {seq} closed {work}{by}"), ask_work),
+        MarkKind::ReplaySuspect => (
+            format!(
+                "event {seq} has the body of an earlier delivery under another id: it is suspect, \
+                 and starts nothing until it is replayed"
+            ),
+            Some(format!("abide event replay {seq}")),
+        ),
+        MarkKind::Release => {
+            (format!("event {seq} lifted the holds of {work}: it is never input"), ask_work)
+        }
+        MarkKind::Continuation => (
+            format!("event {seq} is core's own note of a wake: it is never input"),
+            Some(format!("abide chain {seq}")),
+        ),
+    };
+    Reason { sentence, next }
 }

@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
-use axum::{Extension, Json};
+use axum::Json;
+use axum::extract::State;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::ids::{self, Place, Sought};
-use super::{Caller, rows};
-use crate::api::problem::{ApiError, settled};
-use crate::api::types::{CancelRequest, Page, WaitRow, WorkDetail, WorkRow};
-use crate::command::{Command, Refusal};
+use super::rows;
+use crate::api::extract::{Asked, Named};
+use crate::api::problem::ApiError;
+use crate::api::types::{Page, WaitRow, WorkDetail, WorkRow};
+use crate::command::Refusal;
 use crate::domain::{AttemptNo, Seq, WaitId, WaitStatus, WorkId, WorkStatus};
 use crate::host::Context;
 use crate::store::attempts::Attempt;
+use crate::store::listed::{self, ListedSubscription, Relatives};
 use crate::store::reads::ListedWait;
 use crate::store::{StoreError, Tx, attempts, inputs, pages, reads, waits};
 
@@ -31,8 +32,8 @@ pub(super) struct Filter {
 
 pub(super) async fn list(
     State(context): State<Arc<Context>>,
-    Query(place): Query<Place>,
-    Query(filter): Query<Filter>,
+    Asked(place): Asked<Place>,
+    Asked(filter): Asked<Filter>,
 ) -> Result<Json<Page<WorkRow>>, ApiError> {
     let words = "ready, running, waiting, completed, failed or cancelled";
     let status: Option<WorkStatus> = word(filter.status.as_deref(), words)?;
@@ -45,14 +46,19 @@ pub(super) async fn list(
 
 pub(super) async fn waits(
     State(context): State<Arc<Context>>,
-    Query(place): Query<Place>,
-    Query(filter): Query<Filter>,
+    Asked(place): Asked<Place>,
+    Asked(filter): Asked<Filter>,
 ) -> Result<Json<Page<WaitRow>>, ApiError> {
     let status: Option<WaitStatus> = word(filter.status.as_deref(), "active, woken or cancelled")?;
     let (after, limit) = (WaitId(place.after()), place.limit());
-    let found = context.read(move |tx| reads::list_waits(tx, status, after, limit)).await?;
-    let last = found.last().map(|row| row.wait.id.0);
-    Ok(Json(rows::page(found.into_iter().map(rows::wait).collect(), limit, last)))
+    let found = context.read(move |tx| {
+        let waits = reads::list_waits(tx, status, after, limit)?;
+        subscribed(tx, waits)
+    });
+    let found = found.await?;
+    let last = found.last().map(|(row, _)| row.wait.id.0);
+    let items = found.into_iter().map(|(row, subscription)| rows::wait(row, subscription));
+    Ok(Json(rows::page(items.collect(), limit, last)))
 }
 
 fn word<T: DeserializeOwned>(text: Option<&str>, words: &str) -> Result<Option<T>, ApiError> {
@@ -65,29 +71,33 @@ fn word<T: DeserializeOwned>(text: Option<&str>, words: &str) -> Result<Option<T
 
 pub(super) async fn show(
     State(context): State<Arc<Context>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Json<WorkDetail>, ApiError> {
     let found = context.read(move |tx| detail(tx, &id)).await??;
-    let Found { row, attempts, mut consumed, pending, waits } = found;
+    let Found { row, relatives, attempts, mut consumed, pending, waits } = found;
     let history = attempts
         .iter()
         .map(|attempt| rows::attempt(attempt, consumed.remove(&attempt.n).unwrap_or_default()));
     Ok(Json(WorkDetail {
-        work: rows::work(&context, &row),
+        work: rows::related(rows::work(&context, &row), &relatives),
         history: history.collect(),
         pending_input: pending.into_iter().map(|seq| seq.0).collect(),
-        waits: waits.into_iter().map(rows::wait).collect(),
+        waits: waits.into_iter().map(|(row, source)| rows::wait(row, source)).collect(),
     }))
 }
 
 /// Everything that is shown of one Work, of one snapshot.
 struct Found {
     row: pages::WorkRow,
+    relatives: Relatives,
     attempts: Vec<Attempt>,
     consumed: BTreeMap<AttemptNo, Vec<Seq>>,
     pending: Vec<Seq>,
-    waits: Vec<ListedWait>,
+    waits: Vec<Subscribed>,
 }
+
+/// A wait, and what it subscribes to.
+type Subscribed = (ListedWait, Option<ListedSubscription>);
 
 fn detail(tx: &mut dyn Tx, id: &str) -> Sought<Found> {
     let id = match ids::work(tx, id)? {
@@ -99,7 +109,8 @@ fn detail(tx: &mut dyn Tx, id: &str) -> Sought<Found> {
     let attempts = attempts::of_work(tx, id, AttemptNo(before), SHOWN)?;
     let (consumed, pending) = shared_out(tx, id)?;
     let waits = listed_waits(tx, id)?;
-    Ok(Ok(Found { row, attempts, consumed, pending, waits }))
+    let relatives = listed::relatives(tx, id)?;
+    Ok(Ok(Found { row, relatives, attempts, consumed, pending, waits }))
 }
 
 type SharedOut = (BTreeMap<AttemptNo, Vec<Seq>>, Vec<Seq>);
@@ -118,36 +129,19 @@ fn shared_out(tx: &mut dyn Tx, id: WorkId) -> Result<SharedOut, StoreError> {
     Ok((consumed, pending))
 }
 
-fn listed_waits(tx: &mut dyn Tx, id: WorkId) -> Result<Vec<ListedWait>, StoreError> {
-    let mut listed = Vec::new();
+fn listed_waits(tx: &mut dyn Tx, id: WorkId) -> Result<Vec<Subscribed>, StoreError> {
+    let mut found = Vec::new();
     for wait in waits::of_work(tx, id, WaitId(0), SHOWN)? {
-        listed.extend(reads::wait(tx, wait.id)?);
+        found.extend(reads::wait(tx, wait.id)?);
     }
-    Ok(listed)
+    subscribed(tx, found)
 }
 
-/// Cancels a Work for good; cancelling it again changes nothing. CANCEL-01
-pub(super) async fn cancel(
-    State(context): State<Arc<Context>>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Result<Json<WorkRow>, ApiError> {
-    let request = read_request(&body)?;
-    let work = context.read(move |tx| ids::work(tx, &id)).await??;
-    let command = Command::Cancel { work, reason: request.reason };
-    settled(context.writer.apply(caller.actor(), command).await?)?;
-    let row = context.read(move |tx| pages::work(tx, work)).await?;
-    let row = row.ok_or(Refusal::UnknownWork)?;
-    Ok(Json(rows::work(&context, &row)))
-}
-
-fn read_request(body: &Bytes) -> Result<CancelRequest, ApiError> {
-    if body.is_empty() {
-        return Ok(CancelRequest::default());
+fn subscribed(tx: &mut dyn Tx, waits: Vec<ListedWait>) -> Result<Vec<Subscribed>, StoreError> {
+    let mut all = Vec::with_capacity(waits.len());
+    for wait in waits {
+        let subscription = listed::subscription(tx, wait.wait.id)?;
+        all.push((wait, subscription));
     }
-    serde_json::from_slice(body).map_err(|error| {
-        ApiError::malformed(format!("the body is no cancellation: {error}"))
-            .next("send {\"reason\": \"…\"}, or nothing")
-    })
+    Ok(all)
 }

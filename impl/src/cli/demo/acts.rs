@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::cast::{Cast, unheld};
 use super::daemon::Daemon;
 use super::hooks::{Answered, Delivery};
-use crate::api::types::{AttemptRow, CancelRequest, Chain, WorkDetail};
+use crate::api::types::{ActRequest, AttemptRow, Chain, Why, WorkDetail, WorkRow};
 use crate::cli::Failure;
 use crate::domain::{AttemptStatus, MarkKind, Phase, WaitStatus, WorkStatus};
 
@@ -239,16 +239,27 @@ impl Cast<'_> {
         self.teller.showed("both attempts are completed, and so is the work", done, found)
     }
 
-    /// Another work is cancelled while it waits.
+    /// What a person does to a work, as `abide work VERB` would.
+    async fn act(&self, work: &str, verb: &str, reason: &str) -> Result<WorkRow, Failure> {
+        let key = Uuid::now_v7().to_string();
+        let body = ActRequest { reason: reason.to_owned(), ..ActRequest::default() };
+        self.operator.post(&format!("/work/{work}/{verb}"), &key, &body).await
+    }
+
+    /// A person holds a work, lets it go, and cancels it while it waits.
     pub(super) async fn cancels(&mut self) -> Result<String, Failure> {
-        self.teller.step("Another work is cancelled while it waits")?;
+        self.teller.step("A person holds another work, lets it go, and cancels it")?;
         self.send(&Delivery::opened("d-6", 43)).await?;
         let work = self.waiting(43).await?.work.id;
-        let reason = "superseded".to_owned();
-        let path = format!("/work/{work}/cancel");
-        let key = Uuid::now_v7().to_string();
-        let _: serde_json::Value =
-            self.operator.post(&path, &key, &CancelRequest { reason }).await?;
+        self.act(&work, "hold", "the deploy window is closed").await?;
+        let why: Why = self.operator.get(&format!("/why/{work}")).await?;
+        let held = why.sentence.contains("held by ops: the deploy window is closed");
+        self.teller.showed("held: `abide why` says by whom, and why", held, &why.sentence)?;
+        let released = self.act(&work, "release", "").await?;
+        let free = released.holds.is_empty() && released.status == WorkStatus::Waiting;
+        let found = format!("{:?}, {:?}", released.holds, released.status);
+        self.teller.showed("released: it waits on as if nothing had been", free, found)?;
+        self.act(&work, "cancel", "superseded").await?;
         self.send(&Delivery::checked("d-7", 43, "tests")).await?;
         let late = self.routed("d-7").await?;
         let detail = self.work(&work).await?;

@@ -94,6 +94,9 @@ fn sentence(row: &Value, labels: &[Label]) -> Option<String> {
             text(&detail["status"])
         ),
         ("cancel", "accepted") => format!("{work} is cancelled"),
+        ("hold", "accepted") => format!("{work} is held"),
+        ("release", "accepted") => format!("{work} is released, by event {}", detail["seq"]),
+        ("reload", "accepted") => format!("configuration {} is current", detail["generation"]),
         // The host saw the process end after its wait had given the attempt back.
         ("fail" | "complete", "refused") if text(detail) == "stale_authority" => {
             format!("{work}'s process ends; it had nothing left to say")

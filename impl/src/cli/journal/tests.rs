@@ -3,8 +3,9 @@
 use super::*;
 use crate::command::{Command, Outcome};
 use crate::domain::{
-    Actor, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Duration, Epoch, EventUid,
-    Generation, IngressId, Key, Millis, NewEvent, Proposal, ProposedWork, Seq, TokenHash, WorkUid,
+    Actor, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Decision, Duration, Epoch,
+    EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, ProposedWork, Seq, TokenHash,
+    WorkUid,
 };
 use crate::law;
 
@@ -20,24 +21,30 @@ fn event(delivery: &str) -> NewEvent {
         target: None,
         limits: CausalLimits { max_depth: 32 },
         payload: Some("{\"password\":1}".into()),
+        suspect_within: None,
     }
 }
 
 fn commands() -> Vec<(Actor, Command)> {
-    let create =
-        ProposedWork { uid: WorkUid::from_uuid(uuid::Uuid::from_u128(7)), kind: "review".into() };
+    let create = ProposedWork {
+        uid: WorkUid::from_uuid(uuid::Uuid::from_u128(7)),
+        kind: "review".into(),
+        standing: false,
+    };
     let proposal = Proposal {
         event: Seq(1),
         resolved: None,
         generation: Generation(0),
         route: Some("all".into()),
-        create: Some(create),
+        decision: Decision::Work { attach: Vec::new(), create: Some(create) },
+        reopen: None,
     };
     let pin = BindingPin {
         binding: "b".into(),
         generation: Generation(0),
         resumes: false,
         holds_until_pin: true,
+        active: None,
     };
     let token = TokenHash([3; 32]);
     let claim = Command::Claim {
@@ -46,7 +53,7 @@ fn commands() -> Vec<(Actor, Command)> {
         token,
         lease: Duration(2000),
         pin,
-        capacity: 1,
+        capacity: Vec::new(),
     };
     let by = |token| Authority { work: WorkId(1), attempt: AttemptNo(1), epoch: Epoch(1), token };
     let holder = Actor::Attempt { work: WorkId(1), attempt: AttemptNo(1), epoch: Epoch(1) };

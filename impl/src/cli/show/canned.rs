@@ -4,7 +4,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Screen;
-use crate::api::types::{Chain, EventRow, WaitRow, WorkDetail, WorkRow};
+use crate::api::types::{
+    Chain, ConfigHistory, EventRow, HoldRow, ScopeRow, TimerRow, WaitRow, WorkDetail, WorkRow,
+};
 
 /// Eighty columns, at a fixed instant.
 pub(in crate::cli) fn screen() -> Screen {
@@ -152,4 +154,82 @@ pub(in crate::cli) fn work() -> WorkDetail {
     detail["pending_input"] = json!([6, 7]);
     detail["waits"] = serde_json::to_value(waits()).expect("waits are plain data");
     read(detail)
+}
+
+pub(in crate::cli) fn timers() -> Vec<TimerRow> {
+    read(json!([
+        {
+            "kind": "wait", "work": WORK, "wait": "wait_01kb3n8xatf8vta3g5w2m6r3ab",
+            "due": "2026-03-01T12:27:00Z", "disabled": false,
+        },
+        { "kind": "idle", "work": OTHER, "due": "2026-03-03T12:00:00Z", "disabled": false },
+        {
+            "kind": "wait", "work": OTHER, "wait": "wait_01kb3n8xbtf8vta3g5w2m6r3ac",
+            "due": "2026-03-01T11:00:00Z", "disabled": true,
+        },
+    ]))
+}
+
+pub(in crate::cli) fn holds() -> Vec<HoldRow> {
+    read(json!([
+        {
+            "work": WORK, "status": "waiting", "holds": ["operator"], "kind": "review",
+            "scope": "acme/web", "reason": "the deploy\u{7} window is closed",
+        },
+        {
+            "work": OTHER, "status": "ready", "holds": ["exhausted", "operator"],
+            "kind": "review", "scope": "acme/web",
+        },
+    ]))
+}
+
+pub(in crate::cli) fn history() -> ConfigHistory {
+    read(json!({
+        "items": [
+            {
+                "generation": 1, "current": false, "since": "2026-02-28T12:00:00Z",
+                "digest": "00d1f7c11bbf5e2f9a7a5d0e9a2c5f7b8f1d1a3c4b5a69788796a5b4c3d2e1f0",
+            },
+            {
+                "generation": 2, "current": true, "since": "2026-03-01T11:30:00Z",
+                "digest": "10d1f7c11bbf5e2f9a7a5d0e9a2c5f7b8f1d1a3c4b5a69788796a5b4c3d2e1f0",
+            },
+        ],
+        "refused": [{
+            "at": "2026-03-01T11:58:00Z", "by": "principal:ops",
+            "why": "error: route `all` has no `do`\n  abide.toml:8:1\n  next: add `do = \"work\"`",
+        }],
+    }))
+}
+
+pub(in crate::cli) fn scopes() -> Vec<ScopeRow> {
+    let routes = json!([
+        {
+            "name": "pr", "declared_in": "acme", "on": ["pull_request.*"], "do": "work",
+            "kind": "review", "when": "event.data.action != \"labeled\"",
+            "key": "string(event.data.number)",
+        },
+        { "name": "noise", "declared_in": "acme/web", "on": ["ping", "star.*"], "do": "drop" },
+    ]);
+    read(json!([
+        {
+            "name": "acme", "capacity": 4, "running": 3, "max_depth": 32, "read_scopes": [],
+            "routes": [], "kinds": [], "bindings": [],
+        },
+        {
+            "name": "acme/web", "running": 1, "max_depth": 16, "read_scopes": ["acme/api"],
+            "routes": routes,
+            "kinds": [{
+                "name": "review", "binding": "reviewer", "standing": true,
+                "reopen": ["pull_request.reopened"],
+            }, {
+                "name": "fix", "binding": "reviewer", "standing": false, "reopen": [],
+                "close_after_ms": 1_209_600_000,
+            }],
+            "bindings": [{
+                "name": "reviewer", "declared_in": "acme", "command": ["/srv/review.sh", "-v"],
+                "resumes": true, "timeout_ms": 3_600_000,
+            }],
+        },
+    ]))
 }

@@ -71,6 +71,12 @@ pub(in crate::cli) fn detail(detail: &EventDetail, screen: Screen) -> String {
     let accepted = printable(&event.accepted_at);
     field("accepted", format!("{accepted} ({} ago)", age(&event.accepted_at, screen.now)));
     field("result", result(event, WHOLE));
+    if let Some(reason) = &event.reason {
+        field("reason", printable(reason));
+    }
+    if event.conflicting {
+        field("conflict", "its identity came again with another body, not kept".to_owned());
+    }
     if let Some(route) = &event.route {
         field("route", printable(route));
     }
@@ -95,6 +101,11 @@ pub(super) fn result(event: &EventRow, length: usize) -> String {
         Some(MarkKind::Woke) => format!("woke {work}"),
         Some(MarkKind::Unmatched) => "unmatched: no route took it".to_owned(),
         Some(MarkKind::Terminal) => format!("too late for {work}"),
+        Some(MarkKind::Drop) => "dropped by its route".to_owned(),
+        Some(MarkKind::OperatorDrop) => "dropped by a person".to_owned(),
+        Some(MarkKind::Close) => format!("closed {work}"),
+        Some(MarkKind::ReplaySuspect) => "suspect: its body was seen before".to_owned(),
+        Some(MarkKind::Release) => format!("released {work}"),
         Some(MarkKind::Continuation) => "note of a wake".to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod chain;
 pub(super) mod event;
+pub(super) mod lists;
 mod table;
 pub(super) mod text;
 pub(super) mod wait;

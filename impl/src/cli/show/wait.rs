@@ -3,7 +3,7 @@
 use super::Screen;
 use super::table::{Fit, Table};
 use super::text::{printable, short, short_length, until, word, wrapped};
-use crate::api::types::WaitRow;
+use crate::api::types::{SubscriptionRow, WaitRow};
 use crate::domain::WaitStatus;
 
 /// A table of waits, oldest first, each with what it listens for under it.
@@ -40,6 +40,12 @@ pub(in crate::cli) fn detail(wait: &WaitRow, screen: Screen) -> String {
         lines.push(format!("  {:<9} {}", if nth == 0 { "keys" } else { "" }, printable(key)));
     }
     lines.push(format!("  types     {}", types(wait)));
+    if let Some(source) = &wait.subscription {
+        let what = format!("{} in scope {}", source.source, source.scope);
+        lines.push(format!("  on        {}", printable(&what)));
+        let ended = if source.active { "" } else { ", and no further" };
+        lines.push(format!("  seen      up to event {}{ended}", source.checkpoint));
+    }
     lines.push(format!("  after     event {}", wait.after));
     if let Some(deadline) = &wait.deadline {
         let from_now = until(deadline, screen.now);
@@ -59,13 +65,16 @@ pub(super) fn reason(wait: &WaitRow) -> String {
 }
 
 fn active(wait: &WaitRow) -> String {
+    let on = |source: &SubscriptionRow| format!(", or for {}", printable(&source.source));
+    let source = wait.subscription.as_ref().map_or(String::new(), on);
     let timeout = wait.deadline.as_ref().map_or("", |_| ", or for its timeout");
     match wait.keys.as_slice() {
         [] => "waits for its timeout alone".to_owned(),
         keys => {
             let keys: Vec<String> = keys.iter().map(|key| printable(key)).collect();
             let keys = keys.join(" or ");
-            format!("waits for {} on {keys} after event {}{timeout}", types(wait), wait.after)
+            let (types, after) = (types(wait), wait.after);
+            format!("waits for {types} on {keys}{source} after event {after}{timeout}")
         }
     }
 }
@@ -92,5 +101,17 @@ mod tests {
     #[test]
     fn a_wait_is_shown_with_its_keys_and_deadline() {
         insta::assert_snapshot!(detail(&canned::waits()[1], canned::screen()));
+    }
+
+    #[test]
+    fn a_wait_on_a_resource_says_which_and_how_far_it_was_seen() {
+        let mut wait = canned::waits().remove(1);
+        wait.subscription = Some(SubscriptionRow {
+            source: "github:github.com/77#9".to_owned(),
+            scope: "acme/api\u{1b}".to_owned(),
+            checkpoint: 12,
+            active: true,
+        });
+        insta::assert_snapshot!(detail(&wait, canned::screen()));
     }
 }

@@ -48,6 +48,16 @@ pub(in crate::cli) fn detail(detail: &WorkDetail, screen: Screen) -> String {
     for (nth, key) in work.keys.iter().enumerate() {
         field(if nth == 0 { "keys" } else { "" }, printable(key));
     }
+    let relations =
+        [("follows", &work.predecessor), ("followed", &work.successor), ("parent", &work.parent)];
+    for (name, id) in relations {
+        if let Some(id) = id {
+            field(name, printable(id));
+        }
+    }
+    if let Some(at) = &work.idle_until {
+        field("idle", format!("closed {} should nothing come", until(at, screen.now)));
+    }
     let created = printable(&work.created_at);
     field("created", format!("{created} ({} ago)", age(&work.created_at, screen.now)));
     field("pending", pending(&detail.pending_input));
@@ -59,8 +69,9 @@ pub(in crate::cli) fn detail(detail: &WorkDetail, screen: Screen) -> String {
 }
 
 fn status(work: &WorkRow) -> String {
+    let standing = if work.standing { ", standing" } else { "" };
     let held = if work.hold.is_some() { ", held" } else { "" };
-    format!("{}{held}", word(work.status))
+    format!("{}{standing}{held}", word(work.status))
 }
 
 /// The external id of the first key with how many more there are, and that key's source.
@@ -146,6 +157,19 @@ mod tests {
     #[test]
     fn a_work_is_shown_with_its_attempts_and_waits() {
         insta::assert_snapshot!(detail(&canned::work(), canned::screen()));
+    }
+
+    #[test]
+    fn a_work_is_shown_with_its_holds_relations_and_what_it_is_open_to() {
+        let mut work = canned::work();
+        work.work.standing = true;
+        work.work.hold = Some(crate::domain::Hold::Operator);
+        work.work.predecessor = Some("work_01kb3n8x9rf8vta3g5w2m6r2aa".to_owned());
+        work.work.parent = Some("work_01kb3n8x9rf8vta3g5w2m6r2ab".to_owned());
+        work.work.idle_until = Some("2026-03-03T12:00:00Z".to_owned());
+        let text = detail(&work, canned::screen());
+        let head: Vec<&str> = text.lines().take(11).collect();
+        insta::assert_snapshot!(head.join("\n"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use jiff::{Span, SpanRelativeTo, Timestamp};
 
 use super::door::Door;
 use super::environment;
-use crate::api::tool_types::{WaitAnswer, WaitDeadline, WaitKey, WaitRequest};
+use crate::api::tool_types::{WaitAnswer, WaitDeadline, WaitKey, WaitRequest, WaitSource};
 use crate::cli::{Code, Failure, Ran, output};
 use crate::domain::Seq;
 use crate::extension::request::RequestFile;
@@ -13,8 +13,9 @@ use crate::keeper::folder::read_json;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   exec abide tool wait --key 42 --type check_run.completed --timeout 2h
+  exec abide tool wait --key 42 --on acme/api:github:github.com/77#9 --timeout 7d
 
 The attempt ends with the call: whatever the process does after it is void.")]
 pub(super) struct Args {
@@ -24,8 +25,9 @@ pub(super) struct Args {
     /// An event type; any of several will do, and any at all if none is given
     #[arg(long = "type", value_name = "T")]
     types: Vec<String>,
-    /// The source of every key, whose text is then the id alone
-    #[arg(long, value_name = "SOURCE")]
+    /// What else may end it: a resource that is not this work's own, as `SRC#EXT`, or
+    /// `SCOPE:SRC#EXT` in another scope that `read_scopes` grants; needs a --key, too
+    #[arg(long, value_name = "SOURCE", requires = "keys")]
     on: Option<String>,
     /// Gives up at this time: 2030-01-31T09:00:00Z
     #[arg(long, value_name = "TIME", conflicts_with = "timeout")]
@@ -55,17 +57,9 @@ fn request(args: Args) -> Result<WaitRequest, Failure> {
         (Some(timeout), _) => Some(WaitDeadline::TimeoutMs(timeout)),
         (None, until) => until.map(WaitDeadline::Until),
     };
-    let source = args.on.as_deref();
-    let keys = args.keys.into_iter().map(|key| wait_key(key, source)).collect();
-    Ok(WaitRequest { keys, types: args.types, after, deadline })
-}
-
-/// With a source given, a `#` belongs to the id; else it parts the two.
-fn wait_key(key: String, source: Option<&str>) -> WaitKey {
-    match source {
-        Some(source) => WaitKey::Parts { source: Some(source.to_owned()), external_id: key },
-        None => WaitKey::Text(key),
-    }
+    let keys = args.keys.into_iter().map(WaitKey::Text).collect();
+    let on = args.on.map(WaitSource::Text);
+    Ok(WaitRequest { keys, types: args.types, on, after, deadline })
 }
 
 /// What this process was handed is what it has seen: everything after that may wake it. A request
@@ -105,9 +99,17 @@ mod tests {
     }
 
     #[test]
-    fn a_given_source_makes_the_whole_text_the_id() {
-        assert_eq!(wait_key("a#b".into(), None), WaitKey::Text("a#b".into()));
-        let parts = WaitKey::Parts { source: Some("s".into()), external_id: "a#b".into() };
-        assert_eq!(wait_key("a#b".into(), Some("s")), parts);
+    fn a_source_needs_a_key_under_which_it_arrives() {
+        use clap::Parser;
+
+        #[derive(Debug, Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: Args,
+        }
+        assert!(Line::try_parse_from(["wait", "--on", "s#1"]).is_err());
+        let line = Line::try_parse_from(["wait", "--key", "2", "--on", "s#1", "--after", "3"]);
+        let request = request(line.expect("it parses").args).expect("it is one");
+        assert_eq!(request.on, Some(WaitSource::Text("s#1".into())));
     }
 }

@@ -9,6 +9,7 @@ fn refused(word: &str, expression: &str) -> String {
     let key = "key = 'string(event.data.number)'";
     let text = match word {
         "when" => SMALL.replace(key, &format!("{key}\nwhen = '''{expression}'''")),
+        "attach" => SMALL.replace(key, &format!("{key}\nattach = '''{expression}'''")),
         _ => SMALL.replace(key, &format!("key = '''{expression}'''")),
     };
     read_in(&folder(), &text, &environment()).err().unwrap_or_else(|| "ACCEPTED\n".to_owned())
@@ -22,6 +23,7 @@ fn table(cases: &[(&str, &str)]) -> String {
     all
 }
 
+/// OURS-05
 #[test]
 fn unknown_names_fields_and_functions_are_refused_where_they_stand() {
     insta::assert_snapshot!(table(&[
@@ -43,6 +45,7 @@ fn unknown_names_fields_and_functions_are_refused_where_they_stand() {
     ]));
 }
 
+/// OURS-05
 #[test]
 fn macros_inside_macros_are_refused_and_macros_in_a_row_are_not() {
     insta::assert_snapshot!(refused("when", "event.data.a.exists(x, x.b.exists(y, y == 1))"));
@@ -66,6 +69,7 @@ fn what_a_macro_collects_cannot_be_made_larger() {
     }
 }
 
+/// OURS-05
 #[test]
 fn types_that_cannot_fit_are_refused_and_dynamic_ones_are_not() {
     insta::assert_snapshot!(table(&[
@@ -78,6 +82,8 @@ fn types_that_cannot_fit_are_refused_and_dynamic_ones_are_not() {
         ("key", "7"),
         ("key", "event.data.a == 1"),
         ("key", "[event.data.a]"),
+        ("attach", "'a'"),
+        ("attach", "event.data.a == 1"),
     ]));
     for fits in ["event.self", "has(event.data.a)", "event.data.flag", "scope == 'main'"] {
         assert_eq!(refused("when", fits), "ACCEPTED\n", "{fits}");
@@ -85,6 +91,14 @@ fn types_that_cannot_fit_are_refused_and_dynamic_ones_are_not() {
     let either = "has(event.data.a) ? string(event.data.a) : null";
     for fits in ["null", "event.data.id", "event.subject", "scope", either] {
         assert_eq!(refused("key", fits), "ACCEPTED\n", "{fits}");
+    }
+}
+
+/// OURS-05
+#[test]
+fn what_is_attached_is_a_list_and_may_name_the_work() {
+    for fits in ["null", "['a']", "event.data.refs", "work == null ? [] : work.keys.map(k, k.id)"] {
+        assert_eq!(refused("attach", fits), "ACCEPTED\n", "{fits}");
     }
 }
 

@@ -3,6 +3,7 @@
 mod expressions;
 mod refused;
 mod routing;
+mod scopes;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -70,15 +71,21 @@ fn what_is_left_out_has_a_default() {
     assert_eq!(config.daemon.database, dir.path().join("state/abide.db"));
     assert_eq!(config.listen.operator, dir.path().join("state/operator.sock"));
     assert_eq!(config.listen.hooks, None);
-    assert_eq!(config.scope.capacity, 4);
-    assert_eq!(config.scope.limits.max_depth, 32);
-    assert_eq!(config.scope.binding.lease, Duration::seconds(30));
-    assert_eq!(config.scope.binding.stop_grace, Duration::seconds(10));
-    assert!(!config.scope.binding.resumes);
+    let scope = config.scope("main").expect("it is configured");
+    assert_eq!(scope.capacity, Some(4));
+    assert_eq!(scope.limits.max_depth, 32);
+    assert!(scope.read_scopes.is_empty());
+    let kind = &scope.kinds["review"];
+    assert!(!kind.standing && kind.reopen.is_empty() && kind.close_after.is_none());
+    let binding = scope.binding_of("review").expect("it has one");
+    assert_eq!(binding.lease, Duration::seconds(30));
+    assert_eq!(binding.stop_grace, Duration::seconds(10));
+    assert_eq!(binding.timeout, None);
+    assert!(!binding.resumes);
     assert_eq!(config.ingresses[0].max, 25 << 20);
     assert_eq!(config.ingresses[0].scope, ScopeRule::One("main".into()));
     let program = dir.path().join("review.sh").display().to_string();
-    assert_eq!(config.scope.binding.command, [program]);
+    assert_eq!(binding.command, [program]);
 }
 
 #[test]
@@ -86,7 +93,7 @@ fn neutral_values_of_later_words_are_accepted() {
     let text = SMALL
         .replace(
             "binding = \"reviewer\"",
-            "binding = \"reviewer\"\nstanding = false\nreopen = []\n\
+            "binding = \"reviewer\"\nstanding = false\nrun_once = false\nreopen = []\n\
              retry = { attempts = 1, exhausted = \"keep\" }",
         )
         .replace("isolation", "tools = []\nisolation");
@@ -109,22 +116,22 @@ fn the_environment_wins_over_the_file() {
 
 #[test]
 fn a_digest_follows_what_is_said_and_not_how() {
-    let one = valid(SMALL);
-    let same = valid(
-        &SMALL
-            .replace("name = \"all\"\n", "")
-            .replace("do = \"work\"", "name    =   'all' # the same\ndo = \"work\""),
-    );
-    let other = valid(&SMALL.replace("\"*\"", "\"push\""));
-    assert_eq!(one.digest(), same.digest());
-    assert_ne!(one.digest(), other.digest());
+    let dir = folder();
+    let digest = |text: &str| read_in(&dir, text, &environment()).expect("it is valid").digest();
+    let one = digest(SMALL);
+    let same = SMALL
+        .replace("name = \"all\"\n", "")
+        .replace("do = \"work\"", "name    =   'all' # the same\ndo = \"work\"");
+    assert_eq!(one, digest(&same));
+    assert_ne!(one, digest(&SMALL.replace("\"*\"", "\"push\"")));
+    assert_ne!(one, valid(SMALL).digest(), "its paths are relative to another folder");
 }
 
 #[test]
 fn no_secret_is_shown_by_debug_json_or_digest_input() {
     let config = valid(SMALL);
     assert!(!format!("{config:?}").contains("hush"));
-    assert!(!config.canonical_json().contains("hush"));
+    assert!(!config.body().contains("hush"));
     assert_eq!(config.ingresses[0].secrets[0].expose(), "hush");
 }
 

@@ -8,7 +8,7 @@ use super::{SMALL, valid};
 use crate::config::{Config, LIST_MAX, Routes};
 use crate::domain::{EventUid, Key, WorkStatus, WorkUid};
 use crate::extension::route::{
-    EventView, RouteError, RouteErrorKind, RouteHandler, Sender, Why, WorkView,
+    EventView, RouteAction, RouteError, RouteErrorKind, RouteHandler, Sender, Why, WorkView,
 };
 
 /// A configuration with these routes instead: name, `on`, and the lines after.
@@ -22,7 +22,22 @@ fn routes(list: &[(&str, &str, &str)]) -> Routes {
         )
     });
     let config: Config = valid(&format!("{head}{}{tail}", tables.collect::<String>()));
-    config.routes.with_deadline(Duration::from_secs(60))
+    config.scopes["main"].handler.clone().with_deadline(Duration::from_secs(60))
+}
+
+/// Routes on every type: name, `do`, and the lines after. Those that create have a kind.
+fn acting(list: &[(&str, &str, &str)]) -> Routes {
+    let (head, tail) = SMALL.split_once("[[scope.\"main\".route]]").expect("it has a route");
+    let tail = &tail[tail.find("[scope.\"main\".kind").expect("it has a kind")..];
+    let tables = list.iter().map(|(name, action, lines)| {
+        let kind = if *action == "work" { "kind = \"review\"" } else { "" };
+        format!(
+            "[[scope.\"main\".route]]\nname = \"{name}\"\non = [\"*\"]\ndo = \"{action}\"\n\
+             {kind}\n{lines}\n"
+        )
+    });
+    let config = valid(&format!("{head}{}{tail}", tables.collect::<String>()));
+    config.scopes["main"].handler.clone().with_deadline(Duration::from_secs(60))
 }
 
 fn event(event_type: &str, data: Value) -> EventView {
@@ -92,13 +107,118 @@ fn an_error_ends_the_evaluation_although_a_later_route_would_match() {
     assert_eq!(kind(result).code(), "expression_type");
 }
 
-/// ROUTE-10 ROUTE-25
+/// ROUTE-10 ROUTE-25 OURS-04
 #[test]
-fn an_event_without_a_key_matches_nothing_and_the_reason_is_recorded() {
-    let decision = routes(&[("r", "*", "")]).evaluate(&event("push", json!({})), None);
-    let decision = decision.expect("it decides");
-    assert_eq!(decision.route, None);
-    assert_eq!(decision.tried[0].why, Why::NoKey);
+fn an_event_without_a_key_matches_no_route_that_asks_for_one_and_the_reason_is_recorded() {
+    let routes = acting(&[("k", "work", "key = 'null'"), ("u", "update", ""), ("c", "close", "")]);
+    let decision = routes.evaluate(&event("push", json!({})), None).expect("it decides");
+    assert_eq!((decision.route, decision.action), (None, RouteAction::Decline));
+    assert!(decision.tried.iter().all(|tried| tried.why == Why::NoKey), "{:?}", decision.tried);
+    assert_eq!(decision.tried.len(), 3);
+}
+
+/// ROUTE-24
+#[test]
+fn a_route_that_asks_for_no_key_takes_an_event_without_one() {
+    for action in ["work", "drop"] {
+        let routes = acting(&[("r", action, "")]);
+        let decision = routes.evaluate(&event("push", json!({})), None).expect("it decides");
+        assert_eq!(decision.route.as_deref(), Some("r"), "{action}");
+        assert_eq!(decision.kind.is_some(), action == "work");
+    }
+}
+
+/// ROUTE-23
+#[test]
+fn an_event_that_names_its_work_needs_no_key() {
+    for action in ["work", "update", "close", "drop"] {
+        let routes = acting(&[("r", action, "key = 'null'")]);
+        let work = work(WorkStatus::Ready);
+        let decision = routes.evaluate(&event("push", json!({})), Some(&work));
+        assert_eq!(decision.expect("it decides").route.as_deref(), Some("r"), "{action}");
+    }
+}
+
+/// OURS-01 OURS-02
+#[test]
+fn a_route_decides_what_it_says_it_does() {
+    let expected = [
+        ("work", RouteAction::Work),
+        ("update", RouteAction::Update),
+        ("drop", RouteAction::Drop),
+        ("close", RouteAction::Close),
+    ];
+    for (word, action) in expected {
+        let decision = acting(&[("r", word, ""), ("later", "drop", "")])
+            .evaluate(&keyed("push", json!({})), None)
+            .expect("it decides");
+        assert_eq!((decision.action, decision.tried.len()), (action, 1), "{word}");
+    }
+}
+
+/// ROUTE-24 OWN-07
+#[test]
+fn keys_to_attach_are_read_once_each_and_nothing_is_none() {
+    let attach = |expression: &str, data: Value| {
+        let routes = acting(&[("r", "work", &format!("attach = '''{expression}'''"))]);
+        let decision = routes.evaluate(&event("push", data), None)?;
+        assert_eq!(decision.route.as_deref(), Some("r"));
+        Ok::<_, RouteError>(decision.attach)
+    };
+    let refs = json!([{ "id": "a" }, { "id": "b" }, { "id": "a" }, { "id": "" }]);
+    let data = json!({ "n": 7, "refs": refs });
+    let listed = attach("event.data.refs.map(r, r.id)", data.clone());
+    assert_eq!(listed, Ok(vec!["a".to_owned(), "b".to_owned()]));
+    let made = attach("[string(event.data.n), 'pr/' + string(event.data.n)]", data.clone());
+    assert_eq!(made, Ok(vec!["7".to_owned(), "pr/7".to_owned()]));
+    for nothing in ["null", "[]", "event.data.none.map(r, r.id)", "event.data.none"] {
+        assert_eq!(attach(nothing, data.clone()), Ok(Vec::new()), "{nothing}");
+    }
+    let code = |result| kind(result).code();
+    assert_eq!(code(attach("event.data.n", data.clone())), "expression_result");
+    assert_eq!(code(attach("[event.data.n]", data)), "expression_result");
+    let many: Vec<String> = (0..65).map(|n| n.to_string()).collect();
+    let long = json!({ "l": [["x".repeat(2000)]], "many": many });
+    assert_eq!(code(attach("event.data.l[0]", long.clone())), "expression_size");
+    assert_eq!(code(attach("event.data.many", long)), "expression_size");
+}
+
+#[test]
+fn what_to_attach_may_depend_on_the_work() {
+    let routes = acting(&[("r", "update", "attach = 'work.keys.map(k, k.id)'")]);
+    let work = work(WorkStatus::Ready);
+    let decision = routes.evaluate(&keyed("push", json!({})), Some(&work)).expect("it decides");
+    assert_eq!(decision.attach, ["k"]);
+}
+
+/// TERM-03 TERM-08
+#[test]
+fn only_a_type_its_kind_names_reopens_ended_work() {
+    let kind = "[scope.\"main\".kind.review]\nreopen = [\"pr.re*\"]";
+    let text = SMALL.replace("[scope.\"main\".kind.review]", kind);
+    let routes = valid(&text).scopes["main"].handler.clone();
+    let reopen = |event_type: &str, status| {
+        let event = keyed(event_type, json!({ "number": 1 }));
+        routes.evaluate(&event, Some(&work(status))).expect("it decides").reopen
+    };
+    assert!(reopen("pr.reopened", WorkStatus::Completed));
+    assert!(reopen("pr.reopened", WorkStatus::Cancelled));
+    assert!(!reopen("pr.reopened", WorkStatus::Ready), "it has not ended");
+    assert!(!reopen("pr.closed", WorkStatus::Completed));
+    let other = WorkView { kind: "other".into(), ..work(WorkStatus::Completed) };
+    let event = keyed("pr.reopened", json!({ "number": 1 }));
+    assert!(!routes.evaluate(&event, Some(&other)).expect("it decides").reopen);
+}
+
+#[test]
+fn no_pattern_means_what_core_says() {
+    let routes = routes(&[("all", "*", ""), ("core", "c*e.turn.*", "")]);
+    let taken = |event_type: &str| {
+        routes.evaluate(&keyed(event_type, json!({})), None).expect("it decides").route
+    };
+    assert_eq!(taken("push").as_deref(), Some("all"));
+    assert_eq!(taken("core.turn.ended"), None);
+    assert_eq!(taken("core.work.created"), None);
 }
 
 /// ROUTE-13
@@ -188,6 +308,7 @@ fn the_first_route_that_gives_a_key_identifies_the_event() {
     assert_eq!(found, Some(("late".into(), "late".into())));
 }
 
+/// OURS-04
 #[test]
 fn a_when_on_the_work_is_decided_once_there_is_one() {
     let routes = routes(&[

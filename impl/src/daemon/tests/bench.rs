@@ -19,14 +19,14 @@ use crate::command::{Command, Outcome, Receipt};
 use crate::config::{Config, Environment};
 use crate::daemon::evaluation;
 use crate::domain::{
-    Actor, Authority, BindingPin, CausalLimits, IngressId, Key, Millis, NewEvent, Seq, Token,
-    WorkId, WorkStatus,
+    Actor, Authority, BindingPin, CausalLimits, Deadline, IngressId, Key, Millis, NewEvent, Seq,
+    Source, Token, WaitId, WorkId, WorkStatus,
 };
 use crate::extension::executor::{
     BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, LaunchError, Metadata,
     NotAdoptable, RunRequest, StopError, Stopped,
 };
-use crate::host::{Context, Driven, Executors, Health, Troubles};
+use crate::host::{Configs, Context, Driven, Executors, Health, Troubles};
 use crate::store::works::Work;
 use crate::store::{attempts, pages};
 use crate::writer::{Writer, WriterOptions};
@@ -41,15 +41,18 @@ pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
 
 /// A clock whose hands a test moves.
 #[derive(Debug)]
-struct Hands(AtomicI64);
+struct Hands {
+    wall: AtomicI64,
+    elapsed: AtomicI64,
+}
 
 impl TimeSource for Hands {
     fn wall(&self) -> Millis {
-        Millis(self.0.load(Ordering::SeqCst))
+        Millis(self.wall.load(Ordering::SeqCst))
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::ZERO
+        Duration::from_millis(u64::try_from(self.elapsed.load(Ordering::SeqCst)).unwrap_or(0))
     }
 }
 
@@ -75,6 +78,8 @@ pub(crate) struct Double {
     gate: watch::Sender<bool>,
     /// What `observe` answers once there is something.
     exit: watch::Sender<Option<Exit>>,
+    /// What `observe` answers once it was stopped.
+    when_stopped: Mutex<Option<Exit>>,
     adoptable: std::sync::atomic::AtomicBool,
 }
 
@@ -86,6 +91,7 @@ impl Double {
             resumes,
             gate: watch::Sender::new(false),
             exit: watch::Sender::new(None),
+            when_stopped: Mutex::default(),
             adoptable: true.into(),
         }
     }
@@ -121,6 +127,11 @@ impl Double {
     /// Every segment ends so from here on.
     pub(crate) fn ends(&self, exit: Exit) {
         self.exit.send_replace(Some(exit));
+    }
+
+    /// Nobody gets to see that a segment has ended so before it is stopped.
+    pub(crate) fn has_ended(&self, exit: Exit) {
+        *self.when_stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
     }
 
     /// No segment can be taken over.
@@ -186,7 +197,12 @@ impl Executor for Double {
         _grace: Duration,
     ) -> BoxFuture<'a, Result<Stopped, StopError>> {
         self.note(Call::Stop);
-        Box::pin(async { Ok(Stopped { signalled: true, forced: false }) })
+        let ended = self.when_stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let signalled = ended.is_none();
+        if ended.is_some() {
+            self.exit.send_replace(ended);
+        }
+        Box::pin(async move { Ok(Stopped { signalled, forced: false }) })
     }
 
     fn release(&self, metadata: &Metadata) {
@@ -203,7 +219,7 @@ pub(crate) struct Bench {
     pub(crate) folder: tempfile::TempDir,
 }
 
-const CONFIGURATION: &str = r#"
+pub(crate) const CONFIGURATION: &str = r#"
 [listen]
 hooks = "127.0.0.1:0"
 
@@ -257,12 +273,17 @@ impl Bench {
 
     /// A daemon whose executor can, or cannot, continue a parked attempt.
     pub(crate) async fn with(resumes: bool) -> Self {
+        Self::configured(resumes, CONFIGURATION).await
+    }
+
+    /// The same under another configuration.
+    pub(crate) async fn configured(resumes: bool, text: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("abide.toml");
         let env = Environment::of([("GH_SECRET", "hush")]);
-        let config = Config::parse(CONFIGURATION.to_owned(), &file, &env);
+        let config = Config::parse(text.to_owned(), &file, &env);
         let config = config.unwrap_or_else(|errors| panic!("{errors}"));
-        let hands = Arc::new(Hands(AtomicI64::new(1_000_000)));
+        let hands = Arc::new(Hands { wall: AtomicI64::new(1_000_000), elapsed: AtomicI64::new(0) });
         let clock = Clock::new(Arc::clone(&hands) as Arc<dyn TimeSource>);
         let database = folder.path().join("abide.db");
         let writer = Writer::open(&database, clock, WriterOptions::default());
@@ -272,10 +293,9 @@ impl Bench {
         let executor: Arc<dyn Executor> = Arc::clone(&double) as Arc<dyn Executor>;
         let (stop, stopping) = watch::channel(false);
         let context = Context {
-            config,
-            generation,
+            configs: Configs::new(generation, config, env),
             writer,
-            executors: Executors::from([("b".to_owned(), executor)]),
+            executors: Executors::new(move |_| Arc::clone(&executor)),
             works: folder.path().join("works"),
             segments: folder.path().join("segments"),
             health: Health::default(),
@@ -289,7 +309,77 @@ impl Bench {
     /// Trusted time goes on by so much.
     pub(crate) fn later(&self, by: Duration) {
         let by = i64::try_from(by.as_millis()).expect("a length of a test");
-        self.hands.0.fetch_add(by, Ordering::SeqCst);
+        self.hands.wall.fetch_add(by, Ordering::SeqCst);
+    }
+
+    /// Time really passes, whatever the wall clock showed before.
+    pub(crate) fn elapses(&self, by: Duration) {
+        let length = i64::try_from(by.as_millis()).expect("a length of a test");
+        self.hands.elapsed.fetch_add(length, Ordering::SeqCst);
+        self.later(by);
+    }
+
+    /// Somebody sets the wall clock back.
+    pub(crate) fn set_back(&self, by: Duration) {
+        let by = i64::try_from(by.as_millis()).expect("a length of a test");
+        self.hands.wall.fetch_sub(by, Ordering::SeqCst);
+    }
+
+    /// Breaks rows behind the daemon's back.
+    pub(crate) fn damage(&self, sql: &str) {
+        let file = self.folder.path().join("abide.db");
+        let connection = rusqlite::Connection::open(file).expect("the database");
+        connection.busy_timeout(STALL).expect("a setting");
+        let lax = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;";
+        connection.execute_batch(&format!("{lax} {sql}")).expect("damage");
+    }
+
+    /// A pinned attempt of a Work of its own, under a binding of this name.
+    pub(crate) async fn pinned(&self, key: &str, binding: &str) -> Authority {
+        let seq = self.event("t.a", key, "{}").await;
+        evaluation::route(&self.context, seq).await;
+        let mark = self.context.read(move |tx| pages::mark(tx, seq)).await.expect("it reads");
+        let work = mark.and_then(|(_, work)| work).expect("a work");
+        let by = self.claim_as(work, binding, None).await;
+        self.commit(Command::ClearNeverHanded { by }).await;
+        self.commit(Command::Pin { by, metadata: format!("of {key}") }).await;
+        by
+    }
+
+    /// Registers a wait of a pinned attempt on its own key, for events of type `t.b`.
+    pub(crate) async fn waits(&self, by: Authority, key: &str, deadline: Option<u64>) -> WaitId {
+        self.waits_on(by, key, deadline, None).await
+    }
+
+    /// The same with a subscription to the key of another Work.
+    pub(crate) async fn waits_on(
+        &self,
+        by: Authority,
+        key: &str,
+        deadline: Option<u64>,
+        source: Option<&str>,
+    ) -> WaitId {
+        let key_of = |name: &str| Key { source: "x:y".to_owned(), external_id: name.to_owned() };
+        let after = self.context.read(crate::store::meta::last_seq).await.expect("it reads");
+        let command = Command::RegisterWait {
+            by,
+            uid: TypeSafeId::from_uuid(Uuid::now_v7()),
+            keys: vec![key_of(key)],
+            types: vec!["t.b".to_owned()],
+            after,
+            deadline: deadline.map(|length| Deadline::After(crate::domain::Duration(length))),
+            source: source.map(|name| Source {
+                extension: "tool".to_owned(),
+                key: key_of(name),
+                scope: "main".to_owned(),
+            }),
+            read_scopes: Vec::new(),
+        };
+        let outcome = self.commit(command).await;
+        let Outcome::Accepted(Receipt::Waiting { wait, .. }) = outcome else {
+            panic!("{outcome:?}")
+        };
+        wait
     }
 
     pub(crate) async fn commit(&self, command: Command) -> Outcome {
@@ -310,6 +400,7 @@ impl Bench {
             target: None,
             limits: CausalLimits { max_depth: 32 },
             payload: Some(data.to_owned()),
+            suspect_within: None,
         };
         let outcome = self.commit(Command::Accept { event: Box::new(event) }).await;
         let Outcome::Accepted(Receipt::Event { seq }) = outcome else { panic!("{outcome:?}") };
@@ -330,17 +421,27 @@ impl Bench {
 
     /// The same for a binding of another name.
     pub(crate) async fn claim_under(&self, binding: &str) -> Authority {
+        self.claim_as(WorkId(1), binding, None).await
+    }
+
+    /// Claims a Work, for so much active time.
+    pub(crate) async fn claim_as(
+        &self,
+        work: WorkId,
+        binding: &str,
+        active: Option<u64>,
+    ) -> Authority {
         let pin = BindingPin {
             binding: binding.to_owned(),
-            generation: self.context.generation,
+            generation: self.context.current().generation,
             resumes: false,
             holds_until_pin: true,
+            active: active.map(crate::domain::Duration),
         };
         let attempt_uid = TypeSafeId::from_uuid(Uuid::now_v7());
         let token = Token::from_bytes([1; 32]).hash();
         let lease = crate::domain::Duration::seconds(30);
-        let work = WorkId(1);
-        let claim = Command::Claim { work, attempt_uid, token, lease, pin, capacity: 2 };
+        let claim = Command::Claim { work, attempt_uid, token, lease, pin, capacity: Vec::new() };
         let outcome = self.commit(claim).await;
         let Outcome::Accepted(Receipt::Claimed { attempt, epoch, .. }) = outcome else {
             panic!("{outcome:?}")

@@ -27,7 +27,8 @@ struct Operator {
 
 impl Operator {
     fn of(bench: &Bench) -> Self {
-        let principals = Principals::load(&bench.context.config.principals).expect("tokens");
+        let principals =
+            Principals::load(&bench.context.current().config.principals).expect("tokens");
         let router = operator::router(Arc::clone(&bench.context), &Arc::new(principals));
         let token = |name: &str| {
             let file = bench.folder.path().join(format!("{name}.token"));
@@ -212,14 +213,14 @@ async fn a_work_is_cancelled_once_and_its_journal_names_who_did_it() {
     let path = format!("/work/{id}/cancel");
     let (status, row) = door.post(&path, "application/json", r#"{"reason": "not now"}"#).await;
     assert_eq!((status, &row["status"]), (StatusCode::OK, &json!("cancelled")));
-    assert_eq!(row["reason"], json!("it was cancelled: not now"));
+    assert_eq!(row["reason"], json!("it was cancelled: ops: not now"));
     assert_eq!(door.post(&path, "", "").await.0, StatusCode::OK);
     let (_, journal) = door.get("/journal?limit=1000").await;
     let rows = journal["items"].as_array().expect("rows");
     let cancel = rows.iter().find(|row| row["action"] == "cancel").expect("it is noted");
     assert_eq!(cancel["actor"], json!("principal:ops"));
     let (_, why) = door.get(&format!("/why/{id}")).await;
-    assert_eq!(why["sentence"], json!("it is over: it was cancelled: not now"));
+    assert_eq!(why["sentence"], json!("it is over: it was cancelled: ops: not now"));
 }
 
 #[tokio::test]
@@ -338,7 +339,7 @@ async fn tokens_and_folders_are_for_their_owner_alone() {
     assert_eq!(Operator::of(&bench).ops, door.ops);
     let file = bench.folder.path().join("ops.token");
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).expect("it is ours");
-    let open = Principals::load(&bench.context.config.principals);
+    let open = Principals::load(&bench.context.current().config.principals);
     assert!(matches!(open, Err(TokenError::Open { .. })), "{open:?}");
     state::make(&bench.folder.path().join("state")).expect("it is made");
     assert_eq!((mode("state"), mode("state/works"), mode("state/segments")), (0o700, 0o700, 0o700));
@@ -350,6 +351,6 @@ async fn two_principals_with_one_token_are_refused() {
     Operator::of(&bench);
     let file = |name: &str| bench.folder.path().join(name);
     std::fs::copy(file("ops.token"), file("eyes.token")).expect("they are there");
-    let shared = Principals::load(&bench.context.config.principals);
+    let shared = Principals::load(&bench.context.current().config.principals);
     assert!(matches!(shared, Err(TokenError::Shared { .. })), "{shared:?}");
 }

@@ -47,7 +47,14 @@ async fn a_decision_made_from_what_has_moved_is_made_again() {
     let second = bench.event("t.a", "k", "{}").await;
     let stale = evaluation::propose(&bench.context, second).await;
     let stale = stale.expect("it is decided").expect("it is unrouted");
-    bench.commit(Command::Cancel { work: WorkId(1), reason: String::new() }).await;
+    bench
+        .commit(Command::Cancel {
+            work: WorkId(1),
+            expect: None,
+            for_good: false,
+            reason: String::new(),
+        })
+        .await;
     let outcome = bench.commit(Command::CommitRoute { proposal: stale }).await;
     assert_eq!(outcome, Outcome::Conflict);
     assert_eq!(evaluation::route(&bench.context, second).await, Routed::Done);
@@ -111,7 +118,7 @@ async fn a_segment_is_claimed_handed_over_pinned_and_only_then_started() {
     bench.run(scheduler::run);
     bench.event("t.a", "k", "{}").await;
     bench.double.asked(&Call::Observe).await;
-    assert_eq!(bench.steps().await, ["claim", "clear_never_handed", "pin"]);
+    assert_eq!(bench.steps().await, ["reload", "claim", "clear_never_handed", "pin"]);
     bench.double.ends(DONE);
     bench.work_is(1, WorkStatus::Completed).await;
     let calls = bench.double.calls();
@@ -168,7 +175,14 @@ async fn a_launch_that_loses_its_authority_is_let_go_and_starts_nothing() {
     bench.double.hold_launches(true);
     bench.run(scheduler::run);
     bench.double.asked(&Call::Run { number: 1, epoch: 1, inputs: 1 }).await;
-    bench.commit(Command::Cancel { work: WorkId(1), reason: "no".to_owned() }).await;
+    bench
+        .commit(Command::Cancel {
+            work: WorkId(1),
+            expect: None,
+            for_good: false,
+            reason: "no".to_owned(),
+        })
+        .await;
     bench.double.hold_launches(false);
     bench.double.asked(&Call::Release("segment 1-1".to_owned())).await;
     let calls = bench.double.calls();
@@ -190,6 +204,8 @@ async fn wait_of(bench: &Bench, deadline: Option<Deadline>) {
         types: vec!["t.b".to_owned()],
         after: Seq(1),
         deadline,
+        source: None,
+        read_scopes: Vec::new(),
     };
     let outcome = bench.commit(command).await;
     assert!(matches!(outcome, Outcome::Accepted(Receipt::Waiting { .. })), "{outcome:?}");

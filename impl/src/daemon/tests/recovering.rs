@@ -71,7 +71,7 @@ async fn what_cannot_be_adopted_fails_and_is_stopped_before_anything_else_starts
     bench.double.forget();
     bench.later(LEASE);
     bench.run(recovery::run);
-    let failed = bench.work_where(1, |work| work.hold == Some(Hold::Exhausted)).await;
+    let failed = bench.work_where(1, |work| work.holds.has(Hold::Exhausted)).await;
     assert!(failed.marked.is_some());
     assert_eq!(bench.double.calls(), [Call::Recover("left behind".to_owned())]);
     bench.run(vacate::run);
@@ -84,7 +84,14 @@ async fn what_cannot_be_adopted_fails_and_is_stopped_before_anything_else_starts
 async fn the_process_of_a_cancelled_work_is_stopped() {
     let bench = Bench::new().await;
     pinned(&bench).await;
-    bench.commit(Command::Cancel { work: WorkId(1), reason: "no".to_owned() }).await;
+    bench
+        .commit(Command::Cancel {
+            work: WorkId(1),
+            expect: None,
+            for_good: false,
+            reason: "no".to_owned(),
+        })
+        .await;
     bench.run(vacate::run);
     bench.work_where(1, |work| work.marked.is_none()).await;
     assert_eq!(bench.double.calls(), [Call::Stop]);

@@ -157,7 +157,8 @@ async fn a_wait_that_may_not_be_registered_leaves_the_attempt_as_it_is() {
 async fn a_cancelled_work_answers_its_process_nothing_more() {
     let bench = Bench::new().await;
     let door = running(&bench).await;
-    let cancel = Command::Cancel { work: WorkId(1), reason: String::new() };
+    let cancel =
+        Command::Cancel { work: WorkId(1), expect: None, for_good: false, reason: String::new() };
     assert!(matches!(bench.commit(cancel).await, Outcome::Accepted(_)));
     let wait = door.wait(FIRST, "w", &json!({"keys": ["k"]})).await;
     assert_eq!(code(&wait), (409, "stale_authority"));

@@ -171,6 +171,7 @@ fn an_accepted_event_is_written_with_what_abide_knows() {
         parent: Some(Seq(40)),
         root: Seq(39),
         depth: 2,
+        provenance: None,
     };
     let work = WorkUid::from_uuid(uuid::Uuid::nil());
     let written = encode(&accepted, Some("{\"n\": 1}"), Some(&work));

@@ -225,6 +225,49 @@ fn the_signed_resource_selects_the_scope_by_its_exact_name() {
     }
 }
 
+/// INGRESS-08 CAUSE-23
+#[test]
+fn each_repository_goes_to_its_own_scope_with_its_limits_and_key() {
+    let scopes = "scopes = { \"acme/web\" = \"main/web\", \"acme/api\" = \"main\" }";
+    let below = "[[scope.\"main/web\".route]]\nname = \"all\"\non = [\"*\"]\n\
+                 key = '\"web-\" + string(event.data.number)'\ndo = \"work\"\nkind = \"review\"\n\
+                 [scope.\"main/web\"]\ncausal = { max_depth = 3 }\n";
+    let text = format!("{}{below}", SMALL.replace("scope = \"main\"", scopes));
+    let config = configured(&text);
+    let deliver = |name: &str| {
+        let mut payload = pull_request();
+        payload["repository"]["full_name"] = json!(name);
+        deliver_to(&config, "pull_request", &payload).expect("it is accepted")
+    };
+    let (web, api) = (deliver("acme/web"), deliver("acme/api"));
+    assert_eq!((web.scope.as_str(), web.limits.max_depth), ("main/web", 3));
+    assert_eq!((api.scope.as_str(), api.limits.max_depth), ("main", 32));
+    let id = |event: NewEvent| event.key.map(|key| key.external_id);
+    assert_eq!((id(web).as_deref(), id(api).as_deref()), (Some("web-7"), Some("7")));
+}
+
+/// OURS-17
+#[test]
+fn a_body_may_be_suspect_only_where_its_identity_is_not_signed() {
+    let github = deliver("pull_request", &pull_request()).expect("it is accepted");
+    assert!(github.suspect_within.is_some(), "the delivery's id is in a header");
+    let text = SMALL.replace("kind = \"github\"", "kind = \"http\"");
+    let config = configured(&text);
+    let send = |headers: &[(&str, &str)], body: &str| {
+        let signature = signed("hush", body.as_bytes());
+        let all = [headers, &[("x-hub-signature-256", signature.as_str())]].concat();
+        post(&config, "github", &all, body.as_bytes()).expect("it is accepted").remove(0)
+    };
+    let binary =
+        [("ce-specversion", "1.0"), ("ce-id", "1"), ("ce-source", "ci:1"), ("ce-type", "t")];
+    let json = [("content-type", "application/json")];
+    let binary = send(&[&binary[..], &json[..]].concat(), "{}");
+    assert!(binary.suspect_within.is_some());
+    let body = r#"{"specversion": "1.0", "id": "1", "source": "ci:1", "type": "t"}"#;
+    let structured = send(&[("content-type", "application/cloudevents+json")], body);
+    assert_eq!(structured.suspect_within, None, "the signature covers the id");
+}
+
 /// INGRESS-12
 #[test]
 fn equal_numbers_of_two_repositories_are_two_keys() {

@@ -2,10 +2,12 @@
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, AttemptStatus, Duration, Epoch, Hold, Phase, Seq, StartReason, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, Authority, BindingPin, Duration, Ending, Epoch, Generation, Hold,
+    MarkKind, Phase, Provenance, Seq, StartReason, WorkId, WorkStatus,
 };
 use crate::law::testing::{
-    Bench, LEASE, Vary as _, cancel, complete, event, fail, forged, nobody, pin, pin_command, store,
+    Bench, LEASE, Vary as _, cancel, complete, event, fail, forged, limit, nobody, pin,
+    pin_command, store, wait_command,
 };
 use crate::store::{StoreError, Tx as _};
 
@@ -62,7 +64,7 @@ fn a_hold_is_seen_before_a_mark_and_a_mark_before_capacity() {
     bench.input_wake("y");
     let (mut command, _) = bench.claim_command(by.work);
     if let Command::Claim { capacity, .. } = &mut command {
-        *capacity = 0;
+        *capacity = limit("acme", 0);
     }
     bench.inert(&command, &Outcome::Deferred(Deferral::Excluded));
     bench.vacate(by);
@@ -79,13 +81,13 @@ fn capacity_counts_running_attempts_of_the_scope_alone() {
     let work = bench.ready("x");
     let (mut command, _) = bench.claim_command(work);
     if let Command::Claim { capacity, .. } = &mut command {
-        *capacity = 1;
+        *capacity = limit("acme", 1);
     }
     bench.accepted(&command);
     let next = bench.ready("y");
     let (mut command, _) = bench.claim_command(next);
     if let Command::Claim { capacity, .. } = &mut command {
-        *capacity = 1;
+        *capacity = limit("acme", 1);
     }
     bench.inert(&command, &Outcome::Deferred(Deferral::Capacity));
 }
@@ -99,8 +101,8 @@ fn authority_is_checked_before_anything_else() {
         bench.refused(&complete(by), Refusal::StaleAuthority);
     }
     let by = bench.claim(work);
-    let wrong_epoch = crate::domain::Authority { epoch: Epoch(2), ..by };
-    let wrong_attempt = crate::domain::Authority { attempt: AttemptNo(2), ..by };
+    let wrong_epoch = Authority { epoch: Epoch(2), ..by };
+    let wrong_attempt = Authority { attempt: AttemptNo(2), ..by };
     for stale in [forged(by), wrong_epoch, wrong_attempt] {
         for command in [
             Command::ClearNeverHanded { by: stale },
@@ -210,8 +212,8 @@ fn failure_holds_the_work_and_keeps_pending_input() {
     bench.accepted(&fail(by));
     let seen = bench.work(work);
     assert_eq!(
-        (seen.status, seen.hold, seen.failures),
-        (WorkStatus::Ready, Some(Hold::Exhausted), 1)
+        (seen.status, seen.holds, seen.failures),
+        (WorkStatus::Ready, vec![Hold::Exhausted], 1)
     );
     assert_eq!(seen.pending, vec![pending]);
     assert_eq!(seen.attempt.expect("an attempt").status, AttemptStatus::Failed);
@@ -237,7 +239,7 @@ fn a_wait_without_resume_leads_to_the_next_number() {
     let by = bench.claim_pinned_to(work, pin(false));
     bench.hand(by);
     bench.accepted(&pin_command(by));
-    bench.wait_on(&crate::law::testing::wait_command(by, &["x"], Seq(1), None));
+    bench.wait_on(&wait_command(by, &["x"], Seq(1), None));
     let seen = bench.work(work).attempt.expect("an attempt");
     assert_eq!(seen.status, AttemptStatus::Waiting);
     let winner = bench.input_wake("x");
@@ -285,4 +287,202 @@ fn a_running_attempt_without_a_lease_is_damage_and_no_authority() {
     bench.tx.execute("UPDATE attempt SET expires_at = NULL", &[]).expect("damage");
     let error = bench.attempt(&complete(by)).expect_err("damage");
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+}
+
+fn handoff(by: Authority, close_after: Option<u64>) -> Command {
+    let close_after = close_after.map(Duration);
+    Command::Complete { by, ending: Ending::Handoff { close_after }, status: None }
+}
+
+fn declared(by: Authority) -> Command {
+    Command::Complete { by, ending: Ending::Completed, status: Some("review".to_owned()) }
+}
+
+fn close_idle(work: WorkId) -> Command {
+    Command::CloseIdle { work }
+}
+
+/// DONE-06 JOB-21
+#[test]
+fn a_handoff_leaves_the_work_ready_and_idle_until_its_next_input() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.accepted(&handoff(by, Some(500)));
+    let seen = bench.work(by.work);
+    assert_eq!((seen.status, seen.idle_at), (WorkStatus::Ready, Some(bench.now + Duration(500))));
+    let (claim, _) = bench.claim_command(by.work);
+    bench.refused(&claim, Refusal::NothingToStart);
+    bench.input("x", "b");
+    bench.later(500);
+    bench.refused(&close_idle(by.work), Refusal::NotIdle);
+    bench.accepted(&claim);
+    assert_eq!(bench.work(by.work).idle_at, None);
+}
+
+#[test]
+fn a_handoff_over_pending_input_is_not_idle() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.input("x", "b");
+    bench.accepted(&handoff(by, Some(500)));
+    assert_eq!(bench.work(by.work).idle_at, None);
+}
+
+/// A handoff does not end the work, so nothing unrouted stands against it. DONE-02
+#[test]
+fn a_handoff_does_not_wait_for_what_is_unrouted() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.accept(event("b").with_key("x"));
+    bench.inert(&complete(by), &Outcome::Conflict);
+    bench.accepted(&handoff(by, Some(500)));
+    // But closing it does.
+    bench.later(500);
+    bench.inert(&close_idle(by.work), &Outcome::Conflict);
+}
+
+#[test]
+fn idle_work_is_closed_at_its_time_and_not_before() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    bench.refused(&close_idle(WorkId(9)), Refusal::UnknownWork);
+    let by = bench.running("x");
+    bench.refused(&close_idle(by.work), Refusal::NotIdle);
+    bench.accepted(&handoff(by, Some(500)));
+    bench.later(499);
+    bench.refused(&close_idle(by.work), Refusal::NotDue);
+    bench.later(1);
+    let work = by.work;
+    assert_eq!(bench.accepted(&close_idle(work)), Receipt::Cancelled { work });
+    bench.refused(&close_idle(by.work), Refusal::Terminal);
+}
+
+/// JOB-14 JOB-16 JOB-27 OURS-10
+#[test]
+fn standing_work_outlives_its_attempts() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let work = bench.standing("x");
+    let by = bench.claim_and_pin(work);
+    bench.accepted(&complete(by));
+    assert_eq!(bench.work(work).status, WorkStatus::Ready);
+    bench.input("x", "b");
+    let by = bench.claim_and_pin(work);
+    bench.accepted(&fail(by));
+    let seen = bench.work(work);
+    assert_eq!((seen.status, seen.holds, seen.failures), (WorkStatus::Ready, vec![], 0));
+    bench.input("x", "c");
+    let by = bench.claim_and_pin(work);
+    bench.accepted(&handoff(by, Some(500)));
+    assert_eq!(bench.work(work).idle_at, None);
+    bench.refused(&cancel(work), Refusal::Standing);
+}
+
+/// ALIAS-15 WAIT-06 DONE-02, reading B14
+#[test]
+fn a_declared_status_is_published_and_never_comes_back_to_its_own_work() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let pending = bench.input("x", "b");
+    bench.accepted(&declared(by));
+    let seq = bench.last_seq();
+    let seen = bench.event_at(seq);
+    assert_eq!((seen.event_type.as_str(), seen.parent), ("core.turn.ended", Some(Seq(1))));
+    assert_eq!(seen.key.map(|key| key.external_id).as_deref(), Some("x"));
+    let (work, attempt) = (by.work, by.attempt);
+    assert_eq!(seen.provenance, Some(Provenance { work, attempt }));
+    // It stands in nobody's way: the work completes over it.
+    let by = bench.claim_and_pin(by.work);
+    bench.accepted(&complete(by));
+    assert_eq!(bench.work(by.work).status, WorkStatus::Completed);
+    assert_eq!(bench.route(seq), (MarkKind::Unmatched, None));
+    assert!(bench.work(by.work).consumed.iter().any(|input| input.event == pending));
+}
+
+/// WAIT-06
+#[test]
+fn a_turns_end_wakes_nobody_of_its_own_work() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.input("x", "b");
+    bench.accepted(&declared(by));
+    let by = bench.claim_and_pin(by.work);
+    let (_, winner) = bench.wait_on(&wait_command(by, &["x"], Seq(0), None));
+    assert_eq!(winner, None);
+}
+
+/// REJECT-01
+#[test]
+fn a_turns_end_too_deep_leaves_a_diagnostic_and_the_ending_stands() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let seq = bench.accept(event("a").with_key("x").with_depth(0));
+    let work = bench.route(seq).1.expect("a work");
+    let by = bench.claim_and_pin(work);
+    bench.accepted(&declared(by));
+    let seen = bench.see();
+    assert_eq!((seen.events.len(), seen.rejections.len()), (1, 1));
+    assert_eq!(bench.work(work).status, WorkStatus::Completed);
+}
+
+/// BIND-10 WAKE-27 WAKE-28
+#[test]
+fn a_resumed_attempt_keeps_its_first_pin_and_the_active_time_it_had_left() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let work = bench.ready("x");
+    let to = BindingPin { generation: Generation(1), active: Some(Duration(900)), ..pin(true) };
+    let by = bench.claim_pinned_to(work, to);
+    bench.hand(by);
+    bench.accepted(&pin_command(by));
+    bench.later(300);
+    let after = bench.last_seq();
+    bench.wait_on(&wait_command(by, &["x"], after, None));
+    let active = |bench: &mut Bench<'_>| {
+        bench.work(work).attempt.expect("an attempt").active.map(|active| active.left.0)
+    };
+    assert_eq!(active(&mut bench), Some(600));
+    // Waiting costs nothing, however long.
+    bench.later(1_000_000);
+    bench.vacate(by);
+    bench.input_wake("x");
+    let newer = BindingPin { generation: Generation(2), active: Some(Duration(9)), ..pin(false) };
+    let resumed = bench.claim_pinned_to(work, newer);
+    let seen = bench.work(work).attempt.expect("an attempt");
+    assert_eq!((seen.generation, seen.n), (Generation(1), by.attempt));
+    assert_eq!(active(&mut bench), Some(600));
+    // A recovery goes on with the same segment's time.
+    bench.later(LEASE.0);
+    bench.recover(resumed.work);
+    let attempt = crate::store::attempts::referred(&mut bench.tx, work, by.attempt);
+    let attempt = attempt.expect("an attempt");
+    assert_eq!(attempt.active_at(bench.now), Some(Duration(0)));
+}
+
+/// POLICY-06
+#[test]
+fn a_scope_above_counts_what_runs_below_it() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let below = bench.accept(event("a").with_key("a").in_scope("acme/web"));
+    let below = bench.route(below).1.expect("a work");
+    let beside = bench.accept(event("b").with_key("b").in_scope("acme0"));
+    let beside = bench.route(beside).1.expect("a work");
+    bench.claim(below);
+    bench.claim(beside);
+    let work = bench.ready("x");
+    let (mut command, _) = bench.claim_command(work);
+    if let Command::Claim { capacity, .. } = &mut command {
+        *capacity = [limit("acme/api", 1), limit("acme", 1)].concat();
+    }
+    bench.inert(&command, &Outcome::Deferred(Deferral::Capacity));
+    if let Command::Claim { capacity, .. } = &mut command {
+        *capacity = [limit("acme/api", 1), limit("acme", 2)].concat();
+    }
+    bench.accepted(&command);
 }

@@ -1,9 +1,12 @@
 //! Cancellation: everything open of a work ends in the commit that ends the work.
 
-use crate::command::{Command, Outcome, Receipt, Refusal};
-use crate::domain::{AttemptStatus, MarkKind, WaitStatus, WorkId, WorkStatus};
+use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
+use crate::domain::{
+    AttemptNo, AttemptStatus, Duration, Ending, MarkKind, Millis, WaitStatus, WorkId, WorkStatus,
+};
 use crate::law::testing::{Bench, Vary as _, cancel, complete, event, fail, store};
 use crate::store::observe::SeenTimer;
+use crate::store::reads;
 
 #[test]
 fn cancelling_is_refused_in_order() {
@@ -67,7 +70,7 @@ fn a_hold_goes_with_the_work() {
     bench.accepted(&fail(by));
     bench.accepted(&cancel(by.work));
     let seen = bench.work(by.work);
-    assert_eq!((seen.hold, seen.failures), (None, 1));
+    assert_eq!((seen.holds, seen.failures), (vec![], 1));
     assert_eq!(seen.attempt.expect("an attempt").status, AttemptStatus::Failed);
 }
 
@@ -84,4 +87,36 @@ fn a_woken_wait_stays_woken_and_its_attempt_is_fenced() {
     assert_eq!((seen.status, seen.winner), (WaitStatus::Woken, Some(winner)));
     let woken = Outcome::Duplicate(Receipt::Woken { wait, winner });
     bench.inert(&Command::Wake { wait }, &woken);
+}
+
+/// OURS-09 OURS-10
+#[test]
+fn standing_work_is_cancelled_for_good_or_not_at_all() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let work = bench.standing("x");
+    let named =
+        |expect, for_good| Command::Cancel { work, expect, for_good, reason: String::new() };
+    bench.refused(&named(Some(AttemptNo(1)), true), Refusal::StaleTarget);
+    bench.refused(&named(Some(AttemptNo(0)), false), Refusal::Standing);
+    bench.accepted(&named(Some(AttemptNo(0)), true));
+    bench.inert(&named(None, false), &Outcome::Duplicate(Receipt::Cancelled { work }));
+}
+
+/// OURS-06: who holds it means to look into it.
+#[test]
+fn held_work_is_not_closed_however_idle() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let ending = Ending::Handoff { close_after: Some(Duration(100)) };
+    bench.accepted(&Command::Complete { by, ending, status: None });
+    let work = by.work;
+    bench.accepted(&Command::Hold { work, expect: None, reason: String::new() });
+    bench.refused(&Command::CloseIdle { work }, Refusal::NotDue);
+    bench.later(100);
+    bench.accept(event("news").with_key("x"));
+    bench.inert(&Command::CloseIdle { work }, &Outcome::Deferred(Deferral::Held));
+    let due = reads::due_idle(&mut bench.tx, bench.now, (Millis(0), WorkId(0)), 9);
+    assert_eq!(due.expect("a read"), []);
 }

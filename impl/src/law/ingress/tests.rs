@@ -1,8 +1,10 @@
 //! Acceptance: identity, numbering, and what is refused in which order.
 
 use crate::command::{Command, Outcome, Receipt, Refusal};
-use crate::domain::{NewEvent, Seq, WorkId};
-use crate::law::testing::{Bench, Vary as _, cancel, event, store};
+use crate::domain::{Duration, IngressId, MarkKind, NewEvent, Seq, WorkId};
+use crate::law::testing::{Bench, Vary as _, cancel, complete, event, fresh_work, request, store};
+use crate::store::observe::SeenEvent;
+use crate::store::rejections::Derived;
 use crate::store::{events, identities, payloads};
 
 fn accept(event: NewEvent) -> Command {
@@ -116,4 +118,195 @@ fn a_hash_finds_and_the_event_decides() {
     assert_eq!(bench.accept(event("b")), Seq(2));
     let again = Outcome::Duplicate(Receipt::Event { seq: Seq(2) });
     bench.inert(&accept(event("b")), &again);
+}
+
+/// OURS-17
+#[test]
+fn another_body_under_a_known_identity_marks_the_original_and_nothing_else() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let seq = bench.accept(event("a"));
+    let mut again = event("a");
+    bench.inert(&accept(again.clone()), &Outcome::Duplicate(Receipt::Event { seq }));
+    again.payload = Some("{}".to_owned());
+    let before = bench.see();
+    for _ in 0..2 {
+        let answer = bench.apply(&accept(again.clone()));
+        assert_eq!(answer, Outcome::Duplicate(Receipt::Event { seq }));
+        let mut after = bench.see();
+        assert!(after.events[0].conflicting);
+        after.events[0].conflicting = false;
+        assert_eq!(after, before);
+    }
+    again.payload = None;
+    bench.inert(&accept(again), &Outcome::Duplicate(Receipt::Event { seq }));
+}
+
+/// OURS-17
+#[test]
+fn a_known_body_under_a_new_identity_is_suspect_until_its_window_ends() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let signed = |delivery: &str| NewEvent {
+        suspect_within: Some(Duration(500)),
+        ..event(delivery).with_key("x")
+    };
+    bench.accept(signed("a"));
+    let other_sender = NewEvent {
+        id: IngressId { source: "elsewhere".to_owned(), delivery: "e".to_owned() },
+        ..signed("e")
+    };
+    let elsewhere = bench.accept(other_sender);
+    assert_eq!(bench.event_at(elsewhere).mark, None);
+    bench.later(499);
+    let suspect = bench.accept(signed("b"));
+    let seen = bench.event_at(suspect);
+    assert_eq!((seen.mark, seen.work), (Some(MarkKind::ReplaySuspect), None));
+    // It is a body of that sender too, and its own window begins with it.
+    bench.later(499);
+    let again = bench.accept(signed("c"));
+    assert_eq!(bench.event_at(again).mark, Some(MarkKind::ReplaySuspect));
+    bench.later(500);
+    let late = bench.accept(signed("d"));
+    assert_eq!(bench.event_at(late).mark, None);
+    // A replay releases it. OURS-08
+    let request = request("r");
+    let replayed = bench.requested(&Command::Replay { event: suspect, request });
+    assert_eq!(bench.event_at(replayed).mark, None);
+    assert_eq!(bench.event_at(suspect).mark, Some(MarkKind::ReplaySuspect));
+}
+
+/// OURS-17
+#[test]
+fn a_sender_that_signs_identities_is_never_suspect() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    bench.accept(event("a"));
+    let second = bench.accept(event("b"));
+    assert_eq!(bench.event_at(second).mark, None);
+}
+
+fn replay(event: Seq, id: &str) -> Command {
+    Command::Replay { event, request: request(id) }
+}
+
+/// OWN-11 OURS-08 OURS-23
+#[test]
+fn a_replay_is_a_child_of_the_original_and_one_a_request() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let work = bench.ready("x");
+    let original = Seq(1);
+    bench.refused(&replay(Seq(99), "r"), Refusal::UnknownEvent);
+    let unrouted = bench.accept(event("b").with_key("x"));
+    bench.refused(&replay(unrouted, "r"), Refusal::NotRouted);
+    bench.route(unrouted);
+    let before = bench.event_at(original);
+    let seq = bench.requested(&replay(original, "r"));
+    let seen = bench.event_at(seq);
+    assert_eq!((seen.parent, seen.root, seen.depth), (Some(original), original, 1));
+    assert_eq!((seen.key, seen.mark), (before.key.clone(), None));
+    assert_eq!(bench.event_at(original), before);
+    bench.inert(&replay(original, "r"), &Outcome::Duplicate(Receipt::Event { seq }));
+    assert_eq!(bench.route(seq), (MarkKind::Queued, Some(work)));
+    let body = payloads::get(&mut bench.tx, seq).expect("a read");
+    assert_eq!(body, payloads::get(&mut bench.tx, original).expect("a read"));
+}
+
+/// CAUSE-15 REJECT-02
+#[test]
+fn a_replay_too_deep_leaves_one_diagnostic() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let seq = bench.accept(event("a").with_key("x").with_depth(0));
+    bench.route(seq);
+    for _ in 0..2 {
+        assert_eq!(bench.apply(&replay(seq, "r")), Outcome::Refused(Refusal::DepthLimit));
+    }
+    let seen = bench.see();
+    assert_eq!((seen.events.len(), seen.rejections.len()), (1, 1));
+}
+
+/// TERM-04 OWN-11
+#[test]
+fn further_deliveries_are_accepted_under_the_newest_generation_of_their_key() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let old = bench.ready("x");
+    let before = bench.accept(event("before").with_key("x"));
+    bench.accepted(&cancel(old));
+    let reopen = Command::Reopen {
+        work: old,
+        expect: None,
+        request: request("r"),
+        successor: fresh_work("s").uid,
+    };
+    bench.accepted(&reopen);
+    let after = bench.accept(event("after").with_key("x"));
+    let named = |seen: SeenEvent| seen.key.expect("a key").external_id;
+    assert_eq!(named(bench.event_at(after)), "x/generation/1");
+    assert_eq!(named(bench.event_at(before)), "x");
+    assert_eq!(bench.route(before), (MarkKind::Terminal, Some(old)));
+    assert_ne!(bench.route(after).1, Some(old));
+    // Beside the old work as target the key is the successor's. INGRESS-10
+    let both = accept(event("both").with_key("x").with_target(old));
+    bench.refused(&both, Refusal::ContradictoryTarget);
+    let replayed = bench.requested(&replay(before, "again"));
+    assert_eq!(named(bench.event_at(replayed)), "x/generation/1");
+}
+
+/// WAIT-06 OURS-08: core's own, replayed, would be a work's news of itself.
+#[test]
+fn what_core_made_itself_is_not_replayed() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let mut command = complete(by);
+    if let Command::Complete { ending, status, .. } = &mut command {
+        *ending = crate::domain::Ending::Handoff { close_after: None };
+        *status = Some("fine".to_owned());
+    }
+    bench.accepted(&command);
+    let ended = bench.last_seq();
+    // Before it is routed as well as after.
+    bench.refused(&replay(ended, "r"), Refusal::CoreType);
+    bench.route(ended);
+    bench.refused(&replay(ended, "r"), Refusal::CoreType);
+    bench.accepted(&cancel(by.work));
+    let successor = fresh_work("s").uid;
+    let reopen = Command::Reopen { work: by.work, expect: None, request: request("o"), successor };
+    let created = bench.requested(&reopen);
+    bench.refused(&replay(created, "r"), Refusal::CoreType);
+    let (_, wait) = bench.parked("y", Some(500));
+    bench.later(500);
+    bench.accepted(&Command::FireTimer { wait });
+    let woken = bench
+        .see()
+        .events
+        .into_iter()
+        .filter(|seen| matches!(seen.derived, Some(Derived::Timeout | Derived::Continuation)));
+    let made: Vec<_> = woken.map(|seen| seen.seq).collect();
+    assert_eq!(made.len(), 2);
+    for seq in made {
+        bench.refused(&replay(seq, "r"), Refusal::CoreType);
+    }
+    // A replay is its sender's news, and can be replayed again.
+    let again = bench.requested(&replay(Seq(1), "r"));
+    bench.decide(again, crate::domain::Decision::Drop);
+    let twice = bench.requested(&replay(again, "rr"));
+    let original = events::original(&mut bench.tx, twice).expect("a read");
+    assert_eq!(original, Seq(1));
+}
+
+/// OURS-23: a sender learns nothing of the requests that were made, and marks nothing.
+#[test]
+fn a_sender_that_says_it_is_core_is_refused_before_its_identity_is_looked_up() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    bench.ready("x");
+    bench.requested(&replay(Seq(1), "alice/k"));
+    let mut guessed = event("guess");
+    guessed.id.source = "core".to_owned();
+    guessed.id.delivery = "request/alice/k".to_owned();
+    bench.refused(&Command::Accept { event: Box::new(guessed) }, Refusal::CoreType);
 }

@@ -38,7 +38,10 @@ fn a_row_names_who_acted_and_the_lease_it_saw() {
     apply(&mut bench.tx, bench.now, &actor, &command).expect("an answer");
     let row = rows(&mut bench).pop().expect("a row");
     assert_eq!(row.actor, "attempt:1/1@1");
-    assert_eq!(row.args, r#"{"expires_at":11000,"work":1,"attempt":1,"epoch":1}"#);
+    assert_eq!(
+        row.args,
+        r#"{"expires_at":11000,"work":1,"attempt":1,"epoch":1,"ending":"completed"}"#
+    );
     assert_eq!(row.facts, r#"{"ended":{"work":1,"attempt":1,"status":"completed"}}"#);
     assert!(row.digest.is_some());
 }
@@ -63,7 +66,8 @@ fn no_payload_token_or_secret_reaches_the_journal() {
 fn answers_without_effect_are_capped_by_actor_and_minute() {
     let store = store();
     let mut bench = Bench::on(&store);
-    let command = Command::Cancel { work: WorkId(99), reason: String::new() };
+    let command =
+        Command::Cancel { work: WorkId(99), expect: None, for_good: false, reason: String::new() };
     for _ in 0..NO_EFFECT_ROWS_PER_MINUTE + 5 {
         bench.refused(&command, Refusal::UnknownWork);
     }

@@ -97,8 +97,8 @@ fn what_cannot_be_adopted_fails_and_keeps_its_process_excluded() {
     bench.accepted(&settle(by, Verdict::NotAdoptable));
     let seen = bench.work(by.work);
     assert_eq!(
-        (seen.status, seen.hold, seen.failures),
-        (WorkStatus::Ready, Some(Hold::Exhausted), 1)
+        (seen.status, seen.holds, seen.failures),
+        (WorkStatus::Ready, vec![Hold::Exhausted], 1)
     );
     assert_eq!(seen.excluded, Some(Segment { attempt: by.attempt, epoch: by.epoch }));
     bench.refused(&complete(by), Refusal::StaleAuthority);

@@ -171,10 +171,10 @@ fn a_refused_continuation_holds_the_work_and_the_wake_stands() {
     assert_eq!(bench.route(winner), (MarkKind::Woke, Some(by.work)));
     let seen = bench.see();
     assert_eq!(seen.rejections.len(), 1);
-    assert_eq!(seen.rejections[0].wait, wait);
+    assert_eq!(seen.rejections[0].wait, Some(wait));
     assert_eq!(seen.events.len(), 2);
     let seen = bench.work(by.work);
-    assert_eq!((seen.status, seen.hold), (WorkStatus::Ready, Some(Hold::CausalLimit)));
+    assert_eq!((seen.status, seen.holds), (WorkStatus::Ready, vec![Hold::CausalLimit]));
     assert_eq!(seen.pending, vec![winner]);
 }
 

@@ -4,7 +4,7 @@ use crate::domain::{
     AttemptNo, AttemptStatus, Epoch, Generation, Millis, Phase, Segment, Seq, WaitId, WorkId,
     WorkStatus, WorkUid,
 };
-use crate::store::engine::{Row, StoreError, Tx, query_all, query_one};
+use crate::store::engine::{Listed, Row, StoreError, Tx, query_all, query_listed, query_one};
 use crate::store::names;
 use crate::store::words::{opt_word, word};
 
@@ -29,7 +29,7 @@ pub fn claimable_scopes(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
     query_all(
         tx,
         "SELECT text FROM name WHERE id IN (SELECT scope FROM work WHERE status = 'ready' AND \
-         hold IS NULL AND marked_attempt IS NULL AND (pending_count > 0 OR next_trigger IS NOT \
+         holds = 0 AND marked_attempt IS NULL AND (pending_count > 0 OR next_trigger IS NOT \
          NULL)) ORDER BY text",
         &[],
         |row| Ok(row.text(0)?.to_owned()),
@@ -53,20 +53,26 @@ pub struct Claimable {
     pub resumes: bool,
 }
 
-/// Claimable work of one scope, the longest ready first. OURS-26
+/// Claimable work of one scope after a given row, the longest ready first. OURS-26
 ///
 /// # Errors
 /// The machine failed.
-pub fn claimable(tx: &mut dyn Tx, scope: &str, limit: u32) -> Result<Vec<Claimable>, StoreError> {
+pub fn claimable(
+    tx: &mut dyn Tx,
+    scope: &str,
+    after: (Millis, WorkId),
+    limit: u32,
+) -> Result<Vec<Listed<Claimable>>, StoreError> {
     let Some(scope) = names::find(tx, scope)? else { return Ok(Vec::new()) };
-    query_all(
+    query_listed(
         tx,
         "SELECT w.id, w.uid, k.text, w.since, w.attempt, w.attempt_status FROM work AS w \
          JOIN name AS k ON k.id = w.kind \
-         WHERE w.scope = ?1 AND w.status = 'ready' AND w.hold IS NULL AND w.marked_attempt IS NULL \
+         WHERE w.scope = ?1 AND w.status = 'ready' AND w.holds = 0 AND w.marked_attempt IS NULL \
          AND (w.pending_count > 0 OR w.next_trigger IS NOT NULL) \
-         ORDER BY w.since, w.id LIMIT ?2",
-        &[scope.into(), limit.into()],
+         AND (w.since, w.id) > (?2, ?3) ORDER BY w.since, w.id LIMIT ?4",
+        &[scope.into(), after.0.into(), after.1.into(), limit.into()],
+        (3, 0),
         |row| {
             let last: Option<AttemptStatus> = opt_word(row, 5, "work.attempt_status")?;
             Ok(Claimable {
@@ -81,28 +87,36 @@ pub fn claimable(tx: &mut dyn Tx, scope: &str, limit: u32) -> Result<Vec<Claimab
     )
 }
 
-/// Waits whose armed timer is due, the earliest first. WAKE-04
+/// Armed timers that are due, after a given one, the earliest first. WAKE-04
 ///
 /// # Errors
 /// The machine failed.
-pub fn due_timers(tx: &mut dyn Tx, now: Millis, limit: u32) -> Result<Vec<WaitId>, StoreError> {
+pub fn due_timers(
+    tx: &mut dyn Tx,
+    now: Millis,
+    after: (Millis, WaitId),
+    limit: u32,
+) -> Result<Vec<(Millis, WaitId)>, StoreError> {
     query_all(
         tx,
-        "SELECT wait FROM timer WHERE disabled = 0 AND fire_at <= ?1 \
-         ORDER BY fire_at, wait LIMIT ?2",
-        &[now.into(), limit.into()],
-        |row| Ok(WaitId(row.int(0)?)),
+        "SELECT fire_at, wait FROM timer WHERE disabled = 0 AND fire_at <= ?1 \
+         AND (fire_at, wait) > (?2, ?3) ORDER BY fire_at, wait LIMIT ?4",
+        &[now.into(), after.0.into(), after.1.into(), limit.into()],
+        |row| Ok((Millis(row.int(0)?), WaitId(row.int(1)?))),
     )
 }
 
-/// When the next armed timer is due.
+/// When the next armed timer is due, of those after the instant `after`.
 ///
 /// # Errors
 /// The machine failed.
-pub fn next_timer(tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
-    query_one(tx, "SELECT min(fire_at) FROM timer WHERE disabled = 0", &[], |row| {
-        Ok(row.opt_int(0)?.map(Millis))
-    })
+pub fn next_timer(tx: &mut dyn Tx, after: Millis) -> Result<Option<Millis>, StoreError> {
+    query_one(
+        tx,
+        "SELECT min(fire_at) FROM timer WHERE disabled = 0 AND fire_at > ?1",
+        &[after.into()],
+        |row| Ok(row.opt_int(0)?.map(Millis)),
+    )
     .map(Option::flatten)
 }
 
@@ -122,6 +136,7 @@ pub fn wake_candidates(
          JOIN wait AS w ON w.work = k.work AND w.status = 'active' \
          JOIN wait_key AS wk ON wk.wait = w.id AND wk.key = u.key \
          WHERE u.event > w.after_seq AND (u.target IS NULL OR u.target = w.work) AND w.id > ?1 \
+         AND (u.by_work IS NULL OR u.by_work <> w.work) \
          UNION \
          SELECT id FROM wait WHERE status = 'active' AND timeout_event IS NOT NULL AND id > ?1 \
          ORDER BY 1 LIMIT ?2",
@@ -161,28 +176,38 @@ fn running_row(row: &dyn Row) -> Result<Running, StoreError> {
     })
 }
 
-/// Running attempts whose lease has ended, the longest ended first. LEASE-02
+/// Running attempts whose lease has ended, after a given one, the longest ended first. LEASE-02
 ///
 /// # Errors
 /// The machine failed.
-pub fn expired(tx: &mut dyn Tx, now: Millis, limit: u32) -> Result<Vec<Running>, StoreError> {
-    query_all(
+pub fn expired(
+    tx: &mut dyn Tx,
+    now: Millis,
+    after: (Millis, WorkId),
+    limit: u32,
+) -> Result<Vec<Listed<Running>>, StoreError> {
+    query_listed(
         tx,
         "SELECT work, n, epoch, phase, expires_at, binding, generation FROM attempt \
-         WHERE status = 'running' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2",
-        &[now.into(), limit.into()],
+         WHERE status = 'running' AND expires_at <= ?1 AND (expires_at, work) > (?2, ?3) \
+         ORDER BY expires_at, work LIMIT ?4",
+        &[now.into(), after.0.into(), after.1.into(), limit.into()],
+        (4, 0),
         running_row,
     )
 }
 
-/// When the next lease ends.
+/// When the next lease ends, of those after the instant `after`.
 ///
 /// # Errors
 /// The machine failed.
-pub fn next_expiry(tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
-    query_one(tx, "SELECT min(expires_at) FROM attempt WHERE status = 'running'", &[], |row| {
-        Ok(row.opt_int(0)?.map(Millis))
-    })
+pub fn next_expiry(tx: &mut dyn Tx, after: Millis) -> Result<Option<Millis>, StoreError> {
+    query_one(
+        tx,
+        "SELECT min(expires_at) FROM attempt WHERE status = 'running' AND expires_at > ?1",
+        &[after.into()],
+        |row| Ok(row.opt_int(0)?.map(Millis)),
+    )
     .map(Option::flatten)
 }
 
@@ -230,4 +255,37 @@ pub fn excluded(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<Exclud
             })
         },
     )
+}
+
+/// Works whose idle timer is due, that no input came for and that nobody holds, the earliest first.
+///
+/// # Errors
+/// The machine failed.
+pub fn due_idle(
+    tx: &mut dyn Tx,
+    now: Millis,
+    after: (Millis, WorkId),
+    limit: u32,
+) -> Result<Vec<(Millis, WorkId)>, StoreError> {
+    query_all(
+        tx,
+        "SELECT idle_at, id FROM work WHERE idle_at IS NOT NULL AND idle_at <= ?1 \
+         AND pending_count = 0 AND holds = 0 AND (idle_at, id) > (?2, ?3) ORDER BY idle_at, id LIMIT ?4",
+        &[now.into(), after.0.into(), after.1.into(), limit.into()],
+        |row| Ok((Millis(row.int(0)?), WorkId(row.int(1)?))),
+    )
+}
+
+/// When the next idle timer is due, of those after the instant `after`.
+///
+/// # Errors
+/// The machine failed.
+pub fn next_idle(tx: &mut dyn Tx, after: Millis) -> Result<Option<Millis>, StoreError> {
+    query_one(
+        tx,
+        "SELECT min(idle_at) FROM work WHERE idle_at IS NOT NULL AND idle_at > ?1",
+        &[after.into()],
+        |row| Ok(row.opt_int(0)?.map(Millis)),
+    )
+    .map(Option::flatten)
 }

@@ -42,7 +42,7 @@ macro_rules! select_listed {
         concat!(
             "SELECT e.seq, e.uid, s.text, e.delivery, t.text, e.subject, e.occurred_at, \
              e.accepted_at, c.text, ks.text, k.external_id, e.target, e.parent, e.root, e.depth, \
-             m.kind, m.work, m.route FROM event AS e \
+             e.by_work, e.by_attempt, m.kind, m.work, m.route FROM event AS e \
              JOIN name AS s ON s.id = e.source \
              JOIN name AS t ON t.id = e.type \
              JOIN name AS c ON c.id = e.scope \
@@ -57,9 +57,9 @@ macro_rules! select_listed {
 fn listed(row: &dyn Row) -> Result<ListedEvent, StoreError> {
     Ok(ListedEvent {
         event: events::read(row)?,
-        mark: opt_word(row, 15, "mark.kind")?,
-        work: row.opt_int(16)?.map(WorkId),
-        route: row.opt_text(17)?.map(str::to_owned),
+        mark: opt_word(row, 17, "mark.kind")?,
+        work: row.opt_int(18)?.map(WorkId),
+        route: row.opt_text(19)?.map(str::to_owned),
     })
 }
 
@@ -330,7 +330,7 @@ pub fn counts(tx: &mut dyn Tx) -> Result<Counts, StoreError> {
             "SELECT count(*) FROM work WHERE status = 'ready' \
              AND status <> 'completed' AND status <> 'failed' AND status <> 'cancelled'",
         )?,
-        held: count("SELECT count(*) FROM work WHERE hold IS NOT NULL")?,
+        held: count("SELECT count(*) FROM work WHERE holds <> 0")?,
         running: count("SELECT count(*) FROM work WHERE status = 'running'")?,
         waiting: count(
             "SELECT count(*) FROM work WHERE status = 'waiting' \

@@ -9,6 +9,16 @@ use super::{next_expiry, next_timer, running, unrouted, wake_candidates};
 use crate::command::Command;
 use crate::domain::{Duration, Millis, Phase, Seq, WaitId, WaitStatus, WorkId, WorkStatus};
 use crate::law::testing::{Bench, LEASE, Vary as _, cancel, event as offered, store};
+use crate::store::StoreError;
+use crate::store::engine::{Engine as _, Listed};
+
+/// Before every row.
+const FIRST_WORK: (Millis, WorkId) = (Millis(0), WorkId(0));
+
+fn rows<T>(listed: Result<Vec<Listed<T>>, StoreError>) -> Vec<T> {
+    let listed = listed.expect("a read").into_iter();
+    listed.map(|listed| listed.row.expect("a sound row")).collect()
+}
 
 #[test]
 fn loops_see_their_work_and_no_other() {
@@ -23,22 +33,28 @@ fn loops_see_their_work_and_no_other() {
 
     assert_eq!(unrouted(tx, Seq(0), 9), Ok(vec![open]));
     assert_eq!(claimable_scopes(tx), Ok(vec!["acme".to_owned()]));
-    let seen = claimable(tx, "acme", 9).expect("a read");
+    let seen = rows(claimable(tx, "acme", FIRST_WORK, 9));
     assert_eq!(seen.iter().map(|work| work.work).collect::<Vec<_>>(), [ready]);
     assert_eq!((seen[0].kind.as_str(), seen[0].resumes), ("task", false));
 
-    assert_eq!(next_timer(tx), Ok(Some(now + Duration(500))));
-    assert_eq!(due_timers(tx, now + Duration(499), 9), Ok(vec![]));
-    assert_eq!(due_timers(tx, now + Duration(500), 9), Ok(vec![wait]));
+    let due_at = now + Duration(500);
+    let first = (Millis(0), WaitId(0));
+    assert_eq!(next_timer(tx, now), Ok(Some(due_at)));
+    assert_eq!(next_timer(tx, due_at), Ok(None));
+    assert_eq!(due_timers(tx, now + Duration(499), first, 9), Ok(vec![]));
+    assert_eq!(due_timers(tx, due_at, first, 9), Ok(vec![(due_at, wait)]));
+    assert_eq!(due_timers(tx, due_at, (due_at, wait), 9), Ok(vec![]));
     assert_eq!(wake_candidates(tx, WaitId(0), 9), Ok(vec![wait]));
     assert_eq!(wake_candidates(tx, wait, 9), Ok(vec![]));
 
     let seen = running(tx, WorkId(0), 9).expect("a read");
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].work, seen[0].phase), (by.work, Phase::Pinned));
-    assert_eq!(next_expiry(tx), Ok(Some(now + LEASE)));
-    assert_eq!(expired(tx, Millis(now.0 + 999), 9), Ok(vec![]));
-    assert_eq!(expired(tx, now + LEASE, 9), Ok(seen));
+    assert_eq!(next_expiry(tx, now), Ok(Some(now + LEASE)));
+    assert_eq!(next_expiry(tx, now + LEASE), Ok(None));
+    assert_eq!(rows(expired(tx, Millis(now.0 + 999), FIRST_WORK, 9)), vec![]);
+    assert_eq!(rows(expired(tx, now + LEASE, FIRST_WORK, 9)), seen);
+    assert_eq!(rows(expired(tx, now + LEASE, (now + LEASE, by.work), 9)), vec![]);
 
     let seen = excluded(tx, WorkId(0), 9).expect("a read");
     assert_eq!((seen[0].work, seen[0].status), (parked.work, WorkStatus::Waiting));
@@ -52,9 +68,9 @@ fn a_woken_and_vacated_work_is_claimable_for_a_resume() {
     let mut bench = Bench::on(&store);
     let (by, _) = bench.parked("x", None);
     bench.input_wake("x");
-    assert_eq!(claimable(&mut bench.tx, "acme", 9), Ok(vec![]));
+    assert_eq!(claimable(&mut bench.tx, "acme", FIRST_WORK, 9), Ok(vec![]));
     bench.vacate(by);
-    let seen = claimable(&mut bench.tx, "acme", 9).expect("a read");
+    let seen = rows(claimable(&mut bench.tx, "acme", FIRST_WORK, 9));
     assert!(seen[0].resumes);
     assert_eq!(seen[0].attempt, Some(by.attempt));
 }
@@ -169,4 +185,23 @@ fn a_chain_shows_what_caused_an_event_and_what_it_caused() {
     let descendants: Vec<_> = seen.descendants.iter().map(|event| event.seq.0).collect();
     assert_eq!((ancestors, descendants), (vec![1], vec![3]));
     assert_eq!(chain(&mut bench.tx, Seq(99), 9), Ok(None));
+}
+
+/// E10
+#[test]
+fn a_damaged_row_is_listed_as_such_and_hides_no_other() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let (bad, good) = (bench.running("bad"), bench.running("good"));
+    let now = bench.now;
+    bench.tx.commit().expect("a commit");
+    drop(bench);
+    let damage = format!("UPDATE attempt SET phase = 'zzz' WHERE work = {}", bad.work);
+    store
+        .connection()
+        .execute_batch(&format!("PRAGMA ignore_check_constraints = ON; {damage}"))
+        .expect("damage");
+    let seen = expired(&mut store.session(), now + LEASE, FIRST_WORK, 9).expect("a read");
+    assert_eq!(seen.iter().map(|seen| seen.id).collect::<Vec<_>>(), [bad.work.0, good.work.0]);
+    assert!(seen[0].row.is_err() && seen[1].row.is_ok());
 }

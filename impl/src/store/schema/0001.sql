@@ -15,6 +15,17 @@ CREATE TABLE counter (
     time_mark INTEGER NOT NULL
 ) STRICT;
 
+-- What a principal's request under a key was answered, for a day.
+CREATE TABLE idempotency (
+    principal TEXT NOT NULL,
+    key       TEXT NOT NULL,
+    request   BLOB NOT NULL,
+    answer    TEXT NOT NULL,
+    at        INTEGER NOT NULL,
+    PRIMARY KEY (principal, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_at ON idempotency (at);
+
 -- Sources, types, scopes and kinds: said by every event, stored once.
 CREATE TABLE name (
     id   INTEGER PRIMARY KEY,
@@ -44,7 +55,13 @@ CREATE TABLE event (
     parent      INTEGER REFERENCES event (seq),
     root        INTEGER NOT NULL REFERENCES event (seq),
     depth       INTEGER NOT NULL,
-    depth_max   INTEGER NOT NULL
+    depth_max   INTEGER NOT NULL,
+    derived     TEXT
+        CHECK (derived = 'timeout' OR derived = 'continuation' OR derived = 'alias'
+            OR derived = 'turn_ended' OR derived = 'successor' OR derived = 'replay'),
+    body        BLOB,
+    by_work     INTEGER REFERENCES work (id),
+    by_attempt  INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX event_uid ON event (uid);
 CREATE INDEX event_parent ON event (parent) WHERE parent IS NOT NULL;
@@ -62,11 +79,26 @@ CREATE TABLE identity (
     PRIMARY KEY (hash, event)
 ) STRICT, WITHOUT ROWID;
 
+-- Events whose identity came again with another body.
+CREATE TABLE conflict (
+    event INTEGER PRIMARY KEY REFERENCES event (seq),
+    at    INTEGER NOT NULL
+) STRICT;
+
+-- Bodies of senders that sign bodies only, by half a hash.
+CREATE TABLE signed_body (
+    source INTEGER NOT NULL REFERENCES name (id),
+    body   BLOB NOT NULL,
+    event  INTEGER NOT NULL REFERENCES event (seq),
+    PRIMARY KEY (source, body, event)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE unrouted (
-    event  INTEGER PRIMARY KEY REFERENCES event (seq),
-    scope  INTEGER NOT NULL REFERENCES name (id),
-    key    INTEGER REFERENCES key (id),
-    target INTEGER REFERENCES work (id)
+    event   INTEGER PRIMARY KEY REFERENCES event (seq),
+    scope   INTEGER NOT NULL REFERENCES name (id),
+    key     INTEGER REFERENCES key (id),
+    target  INTEGER REFERENCES work (id),
+    by_work INTEGER REFERENCES work (id)
 ) STRICT;
 CREATE INDEX unrouted_key ON unrouted (key, scope, event) WHERE key IS NOT NULL;
 CREATE INDEX unrouted_target ON unrouted (target, event) WHERE target IS NOT NULL;
@@ -74,30 +106,41 @@ CREATE INDEX unrouted_target ON unrouted (target, event) WHERE target IS NOT NUL
 CREATE TABLE mark (
     event      INTEGER PRIMARY KEY REFERENCES event (seq),
     kind       TEXT NOT NULL
-        CHECK (kind = 'queued' OR kind = 'woke' OR kind = 'unmatched' OR kind = 'terminal'
-            OR kind = 'continuation'),
+        CHECK (kind = 'queued' OR kind = 'woke' OR kind = 'unmatched' OR kind = 'drop'
+            OR kind = 'close' OR kind = 'terminal' OR kind = 'operator_drop'
+            OR kind = 'replay_suspect' OR kind = 'release' OR kind = 'continuation'),
     work       INTEGER REFERENCES work (id),
     wait       INTEGER REFERENCES wait (id),
     route      TEXT,
+    reason     TEXT,
     generation INTEGER NOT NULL,
     at         INTEGER NOT NULL
 ) STRICT;
 
--- Every external identity an event or a wait has named, and its owner once it has one.
+-- Every external identity an event or a wait has named, and its owner once it has one. A
+-- generation names its base; a base names its newest generation.
 CREATE TABLE key (
     id          INTEGER PRIMARY KEY,
     source      INTEGER NOT NULL REFERENCES name (id),
     external_id TEXT NOT NULL,
     work        INTEGER REFERENCES work (id),
+    base        INTEGER REFERENCES key (id),
+    generation  INTEGER NOT NULL,
+    newest      INTEGER REFERENCES key (id),
     UNIQUE (source, external_id)
 ) STRICT;
 CREATE INDEX key_work ON key (work) WHERE work IS NOT NULL;
+CREATE UNIQUE INDEX key_base ON key (base, generation) WHERE base IS NOT NULL;
 
 CREATE TABLE work (
     id             INTEGER PRIMARY KEY,
     uid            BLOB NOT NULL,
     scope          INTEGER NOT NULL REFERENCES name (id),
     kind           INTEGER NOT NULL REFERENCES name (id),
+    standing       INTEGER NOT NULL CHECK (standing = 0 OR standing = 1),
+    predecessor    INTEGER REFERENCES work (id),
+    parent         INTEGER REFERENCES work (id),
+    first_key      INTEGER REFERENCES key (id),
     created_by     INTEGER NOT NULL REFERENCES event (seq),
     created_at     INTEGER NOT NULL,
     since          INTEGER NOT NULL,
@@ -117,8 +160,7 @@ CREATE TABLE work (
     winner         INTEGER REFERENCES event (seq),
     pending_count  INTEGER NOT NULL,
     pending_xor    INTEGER NOT NULL,
-    hold           TEXT
-        CHECK (hold = 'exhausted' OR hold = 'causal_limit'),
+    holds          INTEGER NOT NULL CHECK (holds >= 0 AND holds < 8),
     failures       INTEGER NOT NULL,
     root           INTEGER REFERENCES event (seq),
     depth          INTEGER,
@@ -126,17 +168,22 @@ CREATE TABLE work (
     next_parent    INTEGER REFERENCES event (seq),
     marked_attempt INTEGER,
     marked_epoch   INTEGER,
+    idle_at        INTEGER,
+    closed_by      INTEGER REFERENCES event (seq),
     reason         TEXT
 ) STRICT;
 CREATE UNIQUE INDEX work_uid ON work (uid);
 CREATE INDEX work_claimable ON work (scope, since, id)
-    WHERE status = 'ready' AND hold IS NULL AND marked_attempt IS NULL
+    WHERE status = 'ready' AND holds = 0 AND marked_attempt IS NULL
       AND (pending_count > 0 OR next_trigger IS NOT NULL);
 CREATE INDEX work_running ON work (scope, id) WHERE status = 'running';
 CREATE INDEX work_open ON work (status, id)
     WHERE status <> 'completed' AND status <> 'failed' AND status <> 'cancelled';
-CREATE INDEX work_held ON work (id) WHERE hold IS NOT NULL;
+CREATE INDEX work_held ON work (id) WHERE holds <> 0;
 CREATE INDEX work_marked ON work (id) WHERE marked_attempt IS NOT NULL;
+CREATE INDEX work_idle ON work (idle_at, id) WHERE idle_at IS NOT NULL;
+CREATE UNIQUE INDEX work_predecessor ON work (predecessor) WHERE predecessor IS NOT NULL;
+CREATE INDEX work_parent ON work (parent, id) WHERE parent IS NOT NULL;
 
 CREATE TABLE attempt (
     work            INTEGER NOT NULL REFERENCES work (id),
@@ -161,6 +208,9 @@ CREATE TABLE attempt (
     generation      INTEGER NOT NULL,
     resumes         INTEGER NOT NULL,
     holds_until_pin INTEGER NOT NULL,
+    active          INTEGER,
+    active_left     INTEGER,
+    segment_at      INTEGER NOT NULL,
     metadata        TEXT,
     started_at      INTEGER NOT NULL,
     ended_at        INTEGER,
@@ -205,6 +255,7 @@ CREATE INDEX wait_work ON wait (work, id);
 CREATE TABLE wait_key (
     wait INTEGER NOT NULL REFERENCES wait (id),
     key  INTEGER NOT NULL REFERENCES key (id),
+    n    INTEGER NOT NULL,
     PRIMARY KEY (wait, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -213,6 +264,25 @@ CREATE TABLE wait_type (
     type INTEGER NOT NULL REFERENCES name (id),
     PRIMARY KEY (wait, type)
 ) STRICT, WITHOUT ROWID;
+
+-- What a wait subscribes to beside its own keys: events of one external resource in one scope, all
+-- of which up to the checkpoint are translated. A row outlives its wait as history.
+CREATE TABLE subscription (
+    id         INTEGER PRIMARY KEY,
+    uid        BLOB NOT NULL,
+    extension  INTEGER NOT NULL REFERENCES name (id),
+    wait       INTEGER NOT NULL REFERENCES wait (id),
+    work       INTEGER NOT NULL REFERENCES work (id),
+    key        INTEGER NOT NULL REFERENCES key (id),
+    scope      INTEGER NOT NULL REFERENCES name (id),
+    checkpoint INTEGER NOT NULL,
+    status     TEXT NOT NULL CHECK (status = 'active' OR status = 'ended')
+) STRICT;
+CREATE UNIQUE INDEX subscription_uid ON subscription (uid);
+CREATE UNIQUE INDEX subscription_wait ON subscription (wait);
+CREATE INDEX subscription_active ON subscription (id) WHERE status = 'active';
+CREATE INDEX subscription_source ON subscription (key, scope, wait) WHERE status = 'active';
+CREATE INDEX subscription_last ON subscription (work, key, scope, id);
 
 -- Armed, or disabled by a causal limit; gone once fired or cancelled.
 CREATE TABLE timer (
@@ -225,19 +295,21 @@ CREATE INDEX timer_due ON timer (fire_at, wait) WHERE disabled = 0;
 -- Diagnostics of refused derived events, one for each attempted delivery and parent.
 CREATE TABLE rejection (
     id        INTEGER PRIMARY KEY,
-    wait      INTEGER NOT NULL REFERENCES wait (id),
+    delivery  TEXT NOT NULL,
     kind      TEXT NOT NULL
-        CHECK (kind = 'timeout' OR kind = 'continuation'),
+        CHECK (kind = 'timeout' OR kind = 'continuation' OR kind = 'alias'
+            OR kind = 'turn_ended' OR kind = 'successor' OR kind = 'replay'),
     parent    INTEGER NOT NULL REFERENCES event (seq),
     reason    TEXT NOT NULL
         CHECK (reason = 'depth_limit'),
     root      INTEGER NOT NULL REFERENCES event (seq),
     depth     INTEGER NOT NULL,
     depth_max INTEGER NOT NULL,
-    work      INTEGER NOT NULL REFERENCES work (id),
-    attempt   INTEGER NOT NULL,
+    wait      INTEGER REFERENCES wait (id),
+    work      INTEGER REFERENCES work (id),
+    attempt   INTEGER,
     at        INTEGER NOT NULL,
-    UNIQUE (wait, kind, parent)
+    UNIQUE (delivery, parent)
 ) STRICT;
 
 CREATE TABLE journal (

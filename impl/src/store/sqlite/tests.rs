@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::domain::{Millis, Seq, TokenHash, WaitId, WorkId};
 use crate::law::testing::steady;
 use crate::store::engine::{Engine as _, StoreError, Tx, query_one};
-use crate::store::{Store, doctor, journal, meta, observe, pages, reads};
+use crate::store::{Store, doctor, journal, meta, observe, pages, reads, subscriptions};
 
 fn pragma(store: &Store, name: &str) -> String {
     store
@@ -35,13 +35,20 @@ fn no_statement_is_planned_again_in_steady_state() {
         reads::unrouted(tx, Seq(round), 9).expect("a read");
         let scopes = reads::claimable_scopes(tx).expect("a read");
         for scope in scopes {
-            reads::claimable(tx, &scope, 9).expect("a read");
+            reads::claimable(tx, &scope, (Millis(round), WorkId(0)), 9).expect("a read");
         }
-        reads::due_timers(tx, Millis(round), 9).expect("a read");
-        reads::next_timer(tx).expect("a read");
+        reads::due_timers(tx, Millis(round), (Millis(0), WaitId(round)), 9).expect("a read");
+        reads::next_timer(tx, Millis(round)).expect("a read");
         reads::wake_candidates(tx, WaitId(round), 9).expect("a read");
-        reads::expired(tx, Millis(round), 9).expect("a read");
-        reads::next_expiry(tx).expect("a read");
+        reads::expired(tx, Millis(round), (Millis(0), WorkId(round)), 9).expect("a read");
+        reads::next_expiry(tx, Millis(round)).expect("a read");
+        reads::due_idle(tx, Millis(round), (Millis(0), WorkId(round)), 9).expect("a read");
+        reads::next_idle(tx, Millis(round)).expect("a read");
+        subscriptions::active(tx, round, 9).expect("a read");
+        subscriptions::to_sources_of(tx, Seq(round), Seq(round + 9)).expect("a read");
+        if let Some(one) = subscriptions::of_wait(tx, WaitId(round)).expect("a read") {
+            subscriptions::lowest_selected(tx, &one, Seq(round)).expect("a read");
+        }
         reads::running(tx, WorkId(round), 9).expect("a read");
         reads::excluded(tx, WorkId(round), 9).expect("a read");
         reads::counts(tx).expect("a read");
@@ -99,21 +106,36 @@ fn hot_paths_are_index_lookups() {
     };
     for (sql, index) in [
         (
-            "SELECT w.id FROM work AS w WHERE w.scope = ?1 AND w.status = 'ready' AND w.hold IS \
-             NULL AND w.marked_attempt IS NULL AND (w.pending_count > 0 OR w.next_trigger IS NOT \
+            "SELECT w.id FROM work AS w WHERE w.scope = ?1 AND w.status = 'ready' AND w.holds = 0 \
+             AND w.marked_attempt IS NULL AND (w.pending_count > 0 OR w.next_trigger IS NOT \
              NULL) ORDER BY w.since, w.id LIMIT ?2",
             "work_claimable",
         ),
         ("SELECT count(*) FROM work WHERE status = 'running' AND scope = ?1", "work_running"),
         (
-            "SELECT wait FROM timer WHERE disabled = 0 AND fire_at <= ?1 ORDER BY fire_at",
+            "SELECT fire_at, wait FROM timer WHERE disabled = 0 AND fire_at <= ?1 \
+             AND (fire_at, wait) > (?2, ?3) ORDER BY fire_at, wait LIMIT ?4",
             "timer_due",
         ),
         (
-            "SELECT n FROM attempt WHERE status = 'running' AND expires_at <= ?1 ORDER BY \
-             expires_at",
+            "SELECT work FROM attempt WHERE status = 'running' AND expires_at <= ?1 \
+             AND (expires_at, work) > (?2, ?3) ORDER BY expires_at, work LIMIT ?4",
             "attempt_lease",
         ),
+        (
+            "SELECT idle_at, id FROM work WHERE idle_at IS NOT NULL AND idle_at <= ?1 \
+             AND pending_count = 0 AND (idle_at, id) > (?2, ?3) ORDER BY idle_at, id LIMIT ?4",
+            "work_idle",
+        ),
+        ("SELECT id FROM work WHERE predecessor = ?1", "work_predecessor"),
+        ("SELECT id FROM subscription WHERE status = 'active' AND id > ?1", "subscription_active"),
+        (
+            "SELECT e.seq FROM event AS e WHERE e.key = ?1 AND e.seq > ?2 AND e.scope = ?3 \
+             ORDER BY e.seq LIMIT 1",
+            "event_key",
+        ),
+        ("SELECT max(event) FROM signed_body WHERE source = ?1 AND body = ?2", "PRIMARY KEY"),
+        ("SELECT id FROM key WHERE base = ?1 ORDER BY generation", "key_base"),
         (
             "SELECT event FROM input WHERE work = ?1 AND attempt = 0 ORDER BY event LIMIT 1",
             "PRIMARY KEY (work=? AND attempt=?)",

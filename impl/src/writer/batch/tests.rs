@@ -92,6 +92,7 @@ fn accept(delivery: &str) -> (Ask, Answer) {
         target: None,
         limits: CausalLimits { max_depth: 32 },
         payload: None,
+        suspect_within: None,
     };
     let (answer, answered) = oneshot::channel();
     let command = Command::Accept { event: Box::new(event) };

@@ -23,9 +23,10 @@ async fn why(bench: &Bench, change: impl FnOnce(&mut Facts<'_>)) -> String {
         attempt: attempt.as_ref(),
         wait: wait.as_ref(),
         disabled: false,
-        running: 0,
-        capacity: 2,
+        source: None,
+        full: None,
         unrouted: None,
+        relatives: Relatives::default(),
         trouble: None,
         now: bench.context.now(),
     };
@@ -35,6 +36,10 @@ async fn why(bench: &Bench, change: impl FnOnce(&mut Facts<'_>)) -> String {
     said.replace(&row.work.uid.to_string(), "WORK")
 }
 
+fn full() -> Option<Full> {
+    Some(Full { scope: "main".to_owned(), running: 2, limit: 2 })
+}
+
 async fn ready() -> Arc<Bench> {
     let bench = Arc::new(Bench::new().await);
     let seq = bench.event("t.a", "k", "{}").await;
@@ -42,11 +47,56 @@ async fn ready() -> Arc<Bench> {
     bench
 }
 
+#[test]
+fn a_word_from_outside_is_one_word_of_a_command() {
+    for plain in ["github:github.com/77", "9", "t.b", "op:me#1", "WORK-42"] {
+        assert_eq!(quoted(plain), plain);
+    }
+    assert_eq!(quoted("$(reboot); a b"), "'$(reboot); a b'");
+    assert_eq!(quoted("it's"), r"'it'\''s'");
+    assert_eq!(quoted("-x"), "'-x'");
+    assert_eq!(quoted("#1"), "'#1'");
+    assert_eq!(quoted(""), "''");
+    assert_eq!(quoted("\u{1b}["), r"'\u{1b}['");
+}
+
+#[tokio::test]
+async fn a_command_names_the_key_that_is_waited_for_and_not_another() {
+    let bench = ready().await;
+    let by = bench.pinned("WORK-4 $(x)", "b").await;
+    bench.waits(by, "WORK-4 $(x)", None).await;
+    let work = by.work;
+    let (row, wait) = bench
+        .context
+        .read(move |tx| {
+            let row = pages::work(tx, work)?.expect("there is one");
+            let wait = row.work.wait.map_or(Ok(None), |wait| reads::wait(tx, wait))?;
+            Ok((row, wait))
+        })
+        .await
+        .expect("it reads");
+    let facts = Facts {
+        row: &row,
+        attempt: None,
+        wait: wait.as_ref(),
+        disabled: false,
+        source: None,
+        full: None,
+        unrouted: None,
+        relatives: Relatives::default(),
+        trouble: None,
+        now: bench.context.now(),
+    };
+    let next = of_work(&facts).next;
+    let expected = "abide emit --source x:y --key 'WORK-4 $(x)' --type t.b";
+    assert_eq!(next.as_deref(), Some(expected));
+}
+
 #[tokio::test]
 async fn a_work_says_where_it_is_and_what_would_move_it() {
     let bench = ready().await;
     let mut said = vec![why(&bench, |_| {}).await];
-    said.push(why(&bench, |facts| facts.running = 2).await);
+    said.push(why(&bench, |facts| facts.full = full()).await);
     bench.claim().await;
     said.push(why(&bench, |_| {}).await);
     let by = bench.authority(1).await;
@@ -63,6 +113,8 @@ async fn a_work_says_where_it_is_and_what_would_move_it() {
         types: vec!["t.b".to_owned()],
         after: Seq(1),
         deadline: Some(Deadline::After(Duration::seconds(60))),
+        source: None,
+        read_scopes: Vec::new(),
     };
     bench.commit(wait).await;
     said.push(why(&bench, |_| {}).await);
@@ -77,7 +129,91 @@ async fn a_work_says_where_it_is_and_what_would_move_it() {
     bench.commit(Command::Fail { by, reason: "exit status 7: \u{1b}[31moops".to_owned() }).await;
     said.push(why(&bench, |_| {}).await);
     said.push(why(&bench, |facts| facts.trouble = Some("its disk is full".to_owned())).await);
-    bench.commit(Command::Cancel { work: WorkId(1), reason: "no use".to_owned() }).await;
+    bench
+        .commit(Command::Cancel {
+            work: WorkId(1),
+            expect: None,
+            for_good: false,
+            reason: "no use".to_owned(),
+        })
+        .await;
     said.push(why(&bench, |_| {}).await);
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+fn request(id: &str) -> crate::domain::Request {
+    crate::domain::Request {
+        uid: type_safe_id::TypeSafeId::from_uuid(uuid::Uuid::now_v7()),
+        id: id.to_owned(),
+        limits: crate::domain::CausalLimits { max_depth: 32 },
+    }
+}
+
+/// OURS-06
+#[tokio::test]
+async fn a_held_work_says_by_whom_and_why_and_what_goes_on() {
+    let bench = ready().await;
+    let hold =
+        |reason: &str| Command::Hold { work: WorkId(1), expect: None, reason: reason.to_owned() };
+    bench.commit(hold("ops: the window\u{7} is closed")).await;
+    let mut said = vec![why(&bench, |_| {}).await];
+    let release = Command::Release { work: WorkId(1), expect: None, request: request("ops/1") };
+    bench.commit(release).await;
+    said.push(why(&bench, |_| {}).await);
+    bench.claim().await;
+    bench.commit(hold("ops")).await;
+    said.push(why(&bench, |_| {}).await);
+    let by = bench.authority(1).await;
+    bench.commit(Command::Fail { by, reason: "exit status 7".to_owned() }).await;
+    said.push(why(&bench, |_| {}).await);
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+/// OURS-02 OURS-10 OURS-11
+#[tokio::test]
+async fn a_quiet_or_ended_work_says_what_it_is_open_to() {
+    use crate::store::listed::ListedSubscription;
+
+    let bench = ready().await;
+    let row = bench.context.read(|tx| pages::work(tx, WorkId(1))).await.expect("it reads");
+    let mut row = row.expect("there is one");
+    row.work.pending_count = 0;
+    let said_of = |row: &WorkRow, relatives: Relatives| {
+        let facts = Facts {
+            row,
+            attempt: None,
+            wait: None,
+            source: None,
+            disabled: false,
+            full: None,
+            unrouted: None,
+            relatives,
+            trouble: None,
+            now: bench.context.now(),
+        };
+        let Reason { sentence, next } = of_work(&facts);
+        let said = format!("{sentence}\n  next: {}", next.unwrap_or_default());
+        said.replace(&row.work.uid.to_string(), "WORK")
+    };
+    let mut said = vec![said_of(&row, Relatives::default())];
+    row.work.standing = true;
+    said.push(said_of(&row, Relatives::default()));
+    row.work.standing = false;
+    row.work.idle_at = Some(Millis(86_400_000));
+    said.push(said_of(&row, Relatives::default()));
+    row.work.idle_at = None;
+    row.work.status = WorkStatus::Cancelled;
+    row.work.closed_by = Some(Seq(7));
+    said.push(said_of(&row, Relatives::default()));
+    let uuid = uuid::Uuid::nil();
+    let successor = Some(type_safe_id::TypeSafeId::from_uuid(uuid));
+    said.push(said_of(&row, Relatives { successor, ..Relatives::default() }));
+    let source = ListedSubscription {
+        key: crate::domain::Key { source: "github:h/2".into(), external_id: "9".into() },
+        scope: "acme/api".to_owned(),
+        checkpoint: Seq(12),
+        active: true,
+    };
+    said.push(subscribed(&source));
     insta::assert_snapshot!(said.join("\n"));
 }

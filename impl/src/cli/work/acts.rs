@@ -1,0 +1,153 @@
+//! What a person may do to a Work.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::api::types::{ActRequest, CreateRequest, WorkRow};
+use crate::cli::emit::data;
+use crate::cli::operator::{Operator, segment};
+use crate::cli::place::Asked;
+use crate::cli::show::text::printable;
+use crate::cli::{Code, Ran, output};
+
+/// Which Work, and how it was when it was looked at.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Target {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "WORK")]
+    work: String,
+    /// Refuse if its last attempt is not this one; 0 for none yet
+    #[arg(long, value_name = "N")]
+    expect_attempt: Option<u32>,
+    #[command(flatten)]
+    asked: Asked,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  abide work hold work_01kb3n8x9q --reason 'the deploy window is closed'
+  abide work hold work_01kb3n8x9q --expect-attempt 2
+
+A running attempt goes on and a wait may still wake; no new attempt starts until `abide work \
+release`.")]
+pub(super) struct Hold {
+    /// Why, for those who look later
+    #[arg(long, default_value = "", hide_default_value = true)]
+    reason: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  abide work release work_01kb3n8x9q
+
+Every hold is lifted, also one that a failure or a causal limit set; what is pending then starts.")]
+pub(in crate::cli) struct Release {
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  abide work cancel work_01kb3n8x9q --reason 'superseded by #43'
+  abide work cancel work_01kb3n8x9q --for-good
+
+What has come in for it stays readable; what still comes in is kept and starts nothing.")]
+pub(super) struct Cancel {
+    /// Why, for those who look later
+    #[arg(long, default_value = "", hide_default_value = true)]
+    reason: String,
+    /// Cancel standing work, too, which nothing else ends
+    #[arg(long)]
+    for_good: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  abide work reopen work_01kb3n8x9q
+
+The ended work stays as it is. A new one succeeds it and gets what still comes in for its key.")]
+pub(super) struct Reopen {
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  abide work create --kind triage --data '{\"ask\": \"what broke?\"}'
+  abide work create --scope acme/web --kind review --key github:github.com/1296269#42
+  abide work create --kind fix --parent work_01kb3n8x9q")]
+pub(super) struct Create {
+    /// Its scope; its parent's, or the only one there is, if left out
+    #[arg(long, value_name = "S")]
+    scope: Option<String>,
+    /// Its kind, as the scope configures it
+    #[arg(long, value_name = "K")]
+    kind: String,
+    /// The key it owns from its start
+    #[arg(long, value_name = "SRC#EXT")]
+    key: Option<String>,
+    /// The work it is a child of
+    #[arg(long, value_name = "WORK")]
+    parent: Option<String>,
+    /// Place the child in another scope than its parent's
+    #[arg(long, requires = "parent", requires = "scope")]
+    across: bool,
+    /// What it is to work on: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    data: Option<String>,
+    #[command(flatten)]
+    asked: Asked,
+}
+
+pub(super) async fn hold(Hold { reason, target }: Hold) -> Ran {
+    act("hold", target, reason, false).await
+}
+
+pub(in crate::cli) async fn release(Release { target }: Release) -> Ran {
+    act("release", target, String::new(), false).await
+}
+
+pub(super) async fn cancel(Cancel { reason, for_good, target }: Cancel) -> Ran {
+    act("cancel", target, reason, for_good).await
+}
+
+pub(super) async fn reopen(Reopen { target }: Reopen) -> Ran {
+    act("reopen", target, String::new(), false).await
+}
+
+async fn act(verb: &str, target: Target, reason: String, for_good: bool) -> Ran {
+    let Target { work, expect_attempt, asked } = target;
+    let body = ActRequest { reason, expect_attempt, for_good };
+    say(&post(&asked, &format!("/work/{}/{verb}", segment(&work)), &body).await?)
+}
+
+pub(super) async fn create(args: Create) -> Ran {
+    let Create { scope, kind, key, parent, across, data: given, asked } = args;
+    let data: Option<Value> = given.as_deref().map(data).transpose()?;
+    let body = CreateRequest { scope, kind, key, parent, across, data };
+    say(&post(&asked, "/work", &body).await?)
+}
+
+/// A call of its own: whatever is asked again by hand is asked anew.
+async fn post<B: serde::Serialize>(
+    asked: &Asked,
+    path: &str,
+    body: &B,
+) -> Result<WorkRow, crate::cli::Failure> {
+    let key = Uuid::now_v7().to_string();
+    Operator::of(asked)?.post(path, &key, body).await
+}
+
+fn say(WorkRow { id, reason, .. }: &WorkRow) -> Ran {
+    output::line(&printable(&format!("{id}: {reason}")))?;
+    Ok(Code::Done)
+}

@@ -1,0 +1,270 @@
+//! A fault at every write of a transaction: all of it is there afterwards or none, and running it
+//! again finishes it once. W07 W08 E07 WAKE-08 WAIT-16 ROUTE-17
+
+use crate::command::{Command, Outcome, Receipt};
+use crate::domain::{Actor, Decision, Ending, MarkKind, Millis, Source, WorkId};
+use crate::store::doctor::{Severity, examine};
+use crate::store::engine::{Each, Engine as _, StoreError, Tx, Value};
+use crate::store::{Observation, Session, Store, observe};
+
+use super::apply;
+use super::testing::{
+    Bench, Vary as _, cancel, event, fresh_work, key, request, store, wait_command,
+};
+
+const TEST: Actor = Actor::Loop("test");
+
+/// A transaction whose nth write fails.
+struct Faulty<'a, 's> {
+    inner: &'a mut Session<'s>,
+    left: u32,
+}
+
+impl Tx for Faulty<'_, '_> {
+    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<usize, StoreError> {
+        if self.left == 0 {
+            return Err(StoreError::Io { what: "pulled the plug".to_owned() });
+        }
+        self.left -= 1;
+        self.inner.execute(sql, values)
+    }
+
+    fn query(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        each: Each<'_>,
+    ) -> Result<(), StoreError> {
+        self.inner.query(sql, values, each)
+    }
+
+    fn savepoint(&mut self) -> Result<(), StoreError> {
+        self.inner.savepoint()
+    }
+
+    fn rollback_to(&mut self) -> Result<(), StoreError> {
+        self.inner.rollback_to()
+    }
+
+    fn release(&mut self) -> Result<(), StoreError> {
+        self.inner.release()
+    }
+}
+
+fn see(store: &Store) -> Observation {
+    observe(&mut store.session()).expect("an observation")
+}
+
+/// Performs a command in a transaction of its own whose `nth` write fails.
+fn attempt(store: &Store, now: Millis, command: &Command, nth: u32) -> Result<Outcome, StoreError> {
+    let mut session = store.session();
+    session.begin().expect("a transaction");
+    let outcome = apply(&mut Faulty { inner: &mut session, left: nth }, now, &TEST, command);
+    match outcome {
+        Ok(outcome) => session.commit().map(|()| outcome),
+        Err(error) => {
+            session.rollback().expect("a rollback");
+            Err(error)
+        }
+    }
+}
+
+/// Fails a command at each of its writes in turn, until it gets through; answers how many there are.
+fn sweep(store: &Store, now: Millis, command: &Command) -> (u32, Outcome) {
+    let before = see(store);
+    for nth in 0.. {
+        match attempt(store, now, command, nth) {
+            Err(_) => assert_eq!(see(store), before, "write {nth} left something behind"),
+            Ok(outcome) => return (nth, outcome),
+        }
+    }
+    unreachable!("a command has a last write")
+}
+
+/// The same, and then again: what was done is not done twice.
+fn once(store: &Store, now: Millis, command: &Command) -> Outcome {
+    let (writes, outcome) = sweep(store, now, command);
+    assert!(writes > 3, "{} has {writes} writes: the sweep shows nothing", command.name());
+    let done = see(store);
+    for _ in 0..3 {
+        let again = attempt(store, now, command, u32::MAX).expect("an answer");
+        assert!(!matches!(again, Outcome::Accepted(_)), "{} twice: {again:?}", command.name());
+        assert_eq!(see(store), done);
+    }
+    let damage = examine(&mut store.session()).expect("a report").into_iter();
+    let damage: Vec<_> = damage
+        .filter(|found| found.severity == Severity::Damage && !found.check.contains("chain"))
+        .collect();
+    assert_eq!(damage, []);
+    outcome
+}
+
+fn committed(store: &Store, prepare: impl FnOnce(&mut Bench<'_>) -> Command) -> (Command, Millis) {
+    let mut bench = Bench::on(store);
+    let command = prepare(&mut bench);
+    bench.tx.commit().expect("a commit");
+    (command, bench.now)
+}
+
+/// W07 W08
+#[test]
+fn a_wake_happens_whole_or_not_at_all_and_once() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let (_, wait) = bench.parked("x", Some(500));
+        bench.accept(event("match").with_key("x"));
+        Command::Wake { wait }
+    });
+    let outcome = once(&store, now, &command);
+    assert!(matches!(outcome, Outcome::Accepted(Receipt::Woken { .. })), "{outcome:?}");
+    let seen = see(&store);
+    assert_eq!(seen.works[0].pending.len(), 1);
+    let continued = |kind| seen.events.iter().filter(|event| event.mark == Some(kind)).count();
+    assert_eq!((continued(MarkKind::Woke), continued(MarkKind::Continuation)), (1, 1));
+}
+
+/// W10
+#[test]
+fn a_timer_fires_whole_or_not_at_all_and_once() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let (_, wait) = bench.parked("x", Some(500));
+        bench.later(500);
+        Command::FireTimer { wait }
+    });
+    once(&store, now, &command);
+    let timeouts = see(&store).events.into_iter();
+    assert_eq!(timeouts.filter(|event| event.event_type == "core.wait.timeout").count(), 1);
+}
+
+/// W07
+#[test]
+fn a_routing_that_wakes_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        bench.parked("x", Some(500));
+        let seq = bench.accept(event("match").with_key("x"));
+        Command::CommitRoute { proposal: bench.evaluate(seq) }
+    });
+    once(&store, now, &command);
+}
+
+/// WAIT-16 ALIAS-03
+#[test]
+fn a_registration_with_its_scan_and_translation_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        bench.ready("pr");
+        let by = bench.running("x");
+        let after = bench.last_seq();
+        bench.accept(event("p1").with_key("pr"));
+        bench.accept(event("p2").with_key("pr"));
+        let mut command = wait_command(by, &["x"], after, Some(500));
+        if let Command::RegisterWait { source, .. } = &mut command {
+            let (extension, scope) = ("tool".to_owned(), "acme".to_owned());
+            *source = Some(Source { extension, key: key("pr"), scope });
+        }
+        command
+    });
+    let outcome = once(&store, now, &command);
+    let woken = matches!(outcome, Outcome::Accepted(Receipt::Waiting { winner: Some(_), .. }));
+    assert!(woken, "{outcome:?}");
+}
+
+/// ROUTE-17 OWN-07
+#[test]
+fn a_creation_with_its_keys_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let seq = bench.accept(event("a").with_key("x"));
+        let attach = vec![key("y"), key("z")];
+        let create = Some(fresh_work("made"));
+        Command::CommitRoute { proposal: bench.proposal(seq, Decision::Work { attach, create }) }
+    });
+    once(&store, now, &command);
+    assert_eq!(see(&store).keys.len(), 3);
+}
+
+/// OURS-02 CANCEL-04
+#[test]
+fn a_close_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        bench.running("x");
+        let seq = bench.accept(event("b").with_key("x"));
+        Command::CommitRoute { proposal: bench.proposal(seq, Decision::Close) }
+    });
+    once(&store, now, &command);
+}
+
+/// CAUSE-08 TERM-05
+#[test]
+fn a_successor_and_its_event_exist_together_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let work = bench.ready("x");
+        bench.accepted(&cancel(work));
+        let successor = fresh_work("s").uid;
+        Command::Reopen { work, expect: None, request: request("r"), successor }
+    });
+    once(&store, now, &command);
+}
+
+/// ALIAS-07
+#[test]
+fn an_alias_and_its_checkpoint_move_together() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        bench.ready("pr");
+        let by = bench.running("x");
+        let after = bench.last_seq();
+        let mut command = wait_command(by, &["x"], after, None);
+        if let Command::RegisterWait { source, .. } = &mut command {
+            let (extension, scope) = ("tool".to_owned(), "acme".to_owned());
+            *source = Some(Source { extension, key: key("pr"), scope });
+        }
+        let (wait, _) = bench.wait_on(&command);
+        Command::Translate { wait, event: bench.accept(event("p1").with_key("pr")) }
+    });
+    once(&store, now, &command);
+}
+
+/// ALIAS-15 DONE-06
+#[test]
+fn an_ending_and_what_it_publishes_happen_together() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        let ending = Ending::Handoff { close_after: None };
+        Command::Complete { by, ending, status: Some("fine".to_owned()) }
+    });
+    once(&store, now, &command);
+}
+
+/// E07: a creation that is rolled back leaves its key to the next.
+#[test]
+fn the_second_creator_of_a_key_succeeds_when_the_first_was_rolled_back() {
+    let store = store();
+    let create = |id: &str| Command::CreateWork {
+        request: request(id),
+        scope: "acme".to_owned(),
+        create: fresh_work(id),
+        key: Some(key("x")),
+        parent: None,
+        authorised: false,
+        data: None,
+    };
+    let now = Millis(10_000);
+    let writes = {
+        let other = super::testing::store();
+        sweep(&other, now, &create("count")).0
+    };
+    for nth in 0..writes {
+        assert!(attempt(&store, now, &create("first"), nth).is_err(), "write {nth}");
+    }
+    let second = attempt(&store, now, &create("second"), u32::MAX).expect("an answer");
+    assert!(matches!(second, Outcome::Accepted(_)), "{second:?}");
+    let first = attempt(&store, now, &create("first"), u32::MAX).expect("an answer");
+    assert_eq!(first, Outcome::Refused(crate::command::Refusal::KeyOwned));
+    assert_eq!(see(&store).keys[0].owner, WorkId(1));
+}

@@ -1,0 +1,82 @@
+//! Holds, and whom an operator means.
+
+use crate::action::{Commit, Expect};
+use crate::mutants::Mutant;
+use crate::outcome::RouteMark;
+use crate::properties::{Holds, Property};
+use crate::state::{Holds as Reasons, Input, Work};
+
+/// The properties of this area.
+pub const ALL: &[Property] = &[HOLDS_ONLY, RELEASES, HOLDS_STAND, AS_NAMED];
+
+/// Holding is about the next claim; what runs or waits goes on.
+pub const HOLDS_ONLY: Property = Property {
+    name: "a hold changes nothing but that the Work is held",
+    rules: &["OURS-06", "HOLD-02"],
+    caught: &[(Mutant::HoldStopsTimer, "wait-races"), (Mutant::HoldEnded, "wait-races")],
+    holds: Holds::Step(|step| match step.committed() {
+        Some(Commit::Hold { work, .. }) => {
+            let freed = |work: &Work| Work { holds: Reasons::NONE, ..*work };
+            let same =
+                step.before.works().iter().map(freed).eq(step.after.works().iter().map(freed));
+            same && !step.before.work(work).status.terminal()
+                && step.before.events() == step.after.events()
+                && step.before.waits() == step.after.waits()
+        }
+        Some(_) | None => true,
+    }),
+};
+
+/// A release is a person's word; it starts nothing of itself.
+pub const RELEASES: Property = Property {
+    name: "a release lifts every hold that stands and is input of nothing",
+    rules: &["OURS-06", "WAKE-24"],
+    caught: &[
+        (Mutant::ReleaseUnheld, "wait-races"),
+        (Mutant::ReleaseLeavesHold, "wait-races"),
+        (Mutant::ReleaseIsInput, "wait-races"),
+    ],
+    holds: Holds::Step(|step| match step.committed() {
+        Some(Commit::Release { work, request, .. }) => {
+            let event = step.after.event(request.into());
+            !step.before.work(work).holds.is_empty()
+                && step.after.work(work).holds.is_empty()
+                && event.mark == RouteMark::Release
+                && event.input == Input::No
+        }
+        Some(_) | None => true,
+    }),
+};
+
+/// Neither clock nor input nor a wake lifts a hold.
+pub const HOLDS_STAND: Property = Property {
+    name: "a hold stands until it is released or its Work ends",
+    rules: &["HOLD-03", "HOLD-04", "WAKE-24", "OURS-06"],
+    caught: &[(Mutant::InputLiftsHold, "standing")],
+    holds: Holds::Step(|step| {
+        let released = match step.committed() {
+            Some(Commit::Release { work, .. }) => Some(work),
+            Some(_) | None => None,
+        };
+        step.before().works().filter(|work| released != Some(*work)).all(|work| {
+            let (before, after) = (step.before.work(work), step.after.work(work));
+            after.status.terminal() || before.holds.reasons().all(|reason| after.holds.has(reason))
+        })
+    }),
+};
+
+/// A person who names an attempt means that one.
+pub const AS_NAMED: Property = Property {
+    name: "an operator's action strikes the attempt it names or none",
+    rules: &["OURS-09"],
+    caught: &[(Mutant::ExpectIgnored, "standing")],
+    holds: Holds::Step(|step| match step.committed() {
+        Some(
+            Commit::Cancel { expect, .. }
+            | Commit::Hold { expect, .. }
+            | Commit::Release { expect, .. }
+            | Commit::Reopen { expect, .. },
+        ) => expect != Expect::Other,
+        Some(_) | None => true,
+    }),
+};
