@@ -4,6 +4,7 @@ mod actor;
 mod attempt;
 mod event;
 mod ids;
+mod retry;
 mod secret;
 mod time;
 mod wait;
@@ -21,6 +22,7 @@ pub use ids::{
     AttemptNo, AttemptUid, Epoch, EventUid, Generation, Seq, WaitId, WaitUid, WorkId, WorkUid,
     derived_uuid,
 };
+pub use retry::{Exhausted, RetryHint, RetryPolicy};
 pub use secret::{Token, TokenHash};
 pub use time::{Duration, Millis};
 pub use wait::{Deadline, Source, WaitStatus};
