@@ -10,7 +10,7 @@ use abide::clock::Clock;
 use abide::command::{Command, Outcome, Receipt};
 use abide::domain::{
     Actor, AttemptUid, Authority, BindingPin, CausalLimits, Duration as Length, EventUid,
-    Generation, IngressId, Key, Millis, NewEvent, Seq, TokenHash,
+    Generation, IngressId, Key, Millis, NewEvent, RetryPolicy, Seq, TokenHash,
 };
 use abide::law;
 use abide::store::{Engine, Session, Store};
@@ -219,6 +219,7 @@ fn start(session: &mut Session<'_>, now: Millis, seq: Seq) -> Authority {
         resumes: false,
         holds_until_pin: true,
         active: None,
+        retry: RetryPolicy::default(),
     };
     let (attempt_uid, lease) = (AttemptUid::new(), Length::seconds(30));
     let claim = Command::Claim { work, attempt_uid, token, lease, pin, capacity: Vec::new() };

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AttemptNo, AttemptUid, Authority, BindingPin, Deadline, Duration, Ending, Epoch, Generation,
-    Key, MarkKind, NewEvent, Proposal, ProposedWork, Request, ScopeLimit, Segment, Seq, Source,
-    StartReason, TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
+    Incarnation, Key, MarkKind, NewEvent, Proposal, ProposedWork, Request, RetryHint, ScopeLimit,
+    Segment, Seq, Source, StartReason, TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
 };
 
 /// One committed step.
@@ -95,6 +95,16 @@ pub enum Command {
         /// The identity of the `core.work.released` Event.
         request: Request,
     },
+    /// Ends the backoff of Work whose last attempt failed, begins its count of failures anew, and is
+    /// itself the input that the next attempt starts from. RETRY-26 RETRY-27
+    Retry {
+        /// The Work.
+        work: WorkId,
+        /// Its last attempt as the operator saw it; 0 for none. OURS-09
+        expect: Option<AttemptNo>,
+        /// The identity of the `core.retry.requested` Event.
+        request: Request,
+    },
     /// Starts or resumes the one attempt of ready Work and hands it all pending input. LEASE-10
     /// WAKE-25
     Claim {
@@ -141,12 +151,22 @@ pub enum Command {
         /// What the executor says of its result, if anything; never interpreted.
         status: Option<String>,
     },
-    /// Ends the attempt as failed. RETRY-01
+    /// Ends the attempt as failed, and admits the failure under the pinned policy. RETRY-01
     Fail {
         /// The holder.
         by: Authority,
         /// Why, for people.
         reason: String,
+        /// What the executor says of the delay of a retry, if anything; only a valid one counts.
+        /// RETRY-14 RETRY-16
+        hint: Option<RetryHint>,
+    },
+    /// Accepts the due retry Event of a failed attempt; nothing is claimed by it. RETRY-19 RETRY-20
+    FireRetry {
+        /// The Work.
+        work: WorkId,
+        /// The failed attempt whose backoff it is.
+        attempt: AttemptNo,
     },
     /// Parks or ends the attempt, registers the Wait and scans accepted history after the
     /// watermark. WAIT-16 WAIT-17
@@ -215,6 +235,22 @@ pub enum Command {
         /// Why it could not be adopted, for people; empty when it was.
         reason: String,
     },
+    /// Gives the lease up at this instant, and leaves everything else as it is. OURS-19
+    Detach {
+        /// The holder.
+        by: Authority,
+    },
+    /// Makes a database that was copied from a backup one of its own: the next incarnation, under
+    /// the restore hold. OURS-21
+    Restore {
+        /// The highest incarnation that is known of any copy of this database.
+        above: Incarnation,
+    },
+    /// Lifts the restore hold: the other life of the database has ended. OURS-21
+    ReleaseRestore {
+        /// The identity of the `core.restore.released` Event.
+        request: Request,
+    },
     /// Lifts the exclusion mark of a segment whose process was seen to exit. POLICY-22
     Vacate {
         /// The Work.
@@ -249,12 +285,14 @@ impl Command {
             Self::CreateWork { .. } => "create_work",
             Self::Hold { .. } => "hold",
             Self::Release { .. } => "release",
+            Self::Retry { .. } => "retry",
             Self::Claim { .. } => "claim",
             Self::ClearNeverHanded { .. } => "clear_never_handed",
             Self::Pin { .. } => "pin",
             Self::Renew { .. } => "renew",
             Self::Complete { .. } => "complete",
             Self::Fail { .. } => "fail",
+            Self::FireRetry { .. } => "fire_retry",
             Self::RegisterWait { .. } => "register_wait",
             Self::Wake { .. } => "wake",
             Self::FireTimer { .. } => "fire_timer",
@@ -263,6 +301,9 @@ impl Command {
             Self::CloseIdle { .. } => "close_idle",
             Self::ClaimRecovery { .. } => "claim_recovery",
             Self::SettleRecovery { .. } => "settle_recovery",
+            Self::Detach { .. } => "detach",
+            Self::Restore { .. } => "restore",
+            Self::ReleaseRestore { .. } => "release_restore",
             Self::Vacate { .. } => "vacate",
             Self::Cancel { .. } => "cancel",
         }
@@ -400,6 +441,18 @@ pub enum Receipt {
         /// `true`: nothing was started, launch again; `false`: adopt. ADOPT-05 ADOPT-08
         relaunch: bool,
     },
+    /// The lease on the attempt is over, by its holder's own word.
+    Detached {
+        /// The Work.
+        work: WorkId,
+        /// The attempt.
+        attempt: AttemptNo,
+    },
+    /// The database is of this incarnation, under the restore hold.
+    Restored {
+        /// Its incarnation.
+        incarnation: Incarnation,
+    },
     /// No process of an earlier segment runs any more.
     Vacated {
         /// The Work.
@@ -437,9 +490,15 @@ pub enum Deferral {
     /// Route effects on one Work commit in acceptance order. OWN-05
     #[error("an earlier event of this work is not routed yet")]
     OutOfTurn,
+    /// Nothing starts until a person says that the database's other life has ended. OURS-21
+    #[error("the database was restored from a backup, and nobody has released it yet")]
+    Restored,
     /// A hold stands until a person lifts it. WAKE-24
     #[error("the work is held")]
     Held,
+    /// The next attempt waits for its retry. RETRY-20
+    #[error("the last attempt failed, and its retry is not routed yet")]
+    Backoff,
     /// A process of an earlier segment may still run. POLICY-22
     #[error("the process of an earlier segment has not been seen to exit")]
     Excluded,
@@ -519,6 +578,9 @@ pub enum Refusal {
     /// Nothing to lift.
     #[error("the work is not held")]
     NotHeld,
+    /// Only a failure that nothing followed can be retried. RETRY-26
+    #[error("the work's last attempt did not fail, or the work has gone on since")]
+    NothingToRetry,
     /// Input came, or nothing ever set its idle timer.
     #[error("the work is not idle after a handoff")]
     NotIdle,
@@ -570,6 +632,9 @@ pub enum Refusal {
     /// Not attempted again. CAUSE-33
     #[error("a causal limit refused this firing: it is disabled")]
     FiringDisabled,
+    /// The backoff is over, or it is that of another attempt. RETRY-22
+    #[error("no retry of that failed attempt is due to come")]
+    NoRetry,
     /// A subscription lives as long as its Wait is active. ALIAS-11
     #[error("the wait has no subscription, or has ended and with it its subscription")]
     SubscriptionEnded,

@@ -5,6 +5,7 @@
 //! carries commands to it or rows from it.
 
 pub mod api;
+pub mod backup;
 pub mod cli;
 pub mod clock;
 pub mod command;
@@ -13,10 +14,12 @@ pub mod daemon;
 pub mod domain;
 pub mod executor;
 pub mod extension;
+pub mod files;
 pub mod host;
 pub mod ingress;
 pub mod keeper;
 pub mod law;
+pub mod points;
 pub mod serve;
 pub mod store;
 pub mod writer;

@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::clock::Clock;
 use crate::command::{Command, Outcome, Receipt};
 use crate::domain::{Actor, Generation};
+use crate::points::Points;
 use crate::store::{Readers, Store, StoreError, journal, meta};
 
 use batch::{Ask, Serve};
@@ -37,6 +38,8 @@ pub struct WriterOptions {
     pub readers: usize,
     /// Changed rows after which the checkpointer runs; one is about a page of write-ahead log.
     pub checkpoint_rows: u64,
+    /// Who is told of each commit, before and after.
+    pub points: Points,
 }
 
 impl Default for WriterOptions {
@@ -48,6 +51,7 @@ impl Default for WriterOptions {
             readers: 4,
             // 4096 pages of 4 KiB: 16 MiB.
             checkpoint_rows: 4096,
+            points: Points::UNHEARD,
         }
     }
 }

@@ -160,6 +160,64 @@ fn it_ends_when_it_is_told_to() {
     }
 }
 
+/// The answer of a command of the program in this folder, which must succeed.
+fn asked(folder: &tempfile::TempDir, args: &[&str]) -> String {
+    let asked = Command::new(ABIDE)
+        .args(args)
+        .arg("-c")
+        .arg(folder.path().join("abide.toml"))
+        .output()
+        .expect("it runs");
+    assert!(asked.status.success(), "{args:?}: {}", String::from_utf8_lossy(&asked.stderr));
+    String::from_utf8(asked.stdout).expect("it is text")
+}
+
+fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < STALL, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// OURS-19, decision 12: the command goes on while nobody serves, and the next daemon takes it over
+/// long before its lease would have ended.
+#[test]
+fn a_command_outlives_a_stopped_daemon_and_the_next_has_it_at_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = folder.path().display();
+    let script = format!("echo $$ > {place}/pid; until [ -e {place}/go ]; do sleep 0.02; done");
+    let command = format!(r#"command = ["/bin/sh", "-c", "{script}"]"#);
+    let text = CONFIGURATION.replace(r#"command = ["/bin/true"]"#, &command);
+    fs::write(folder.path().join("abide.toml"), format!("{text}lease = \"10m\"\n"))
+        .expect("it is written");
+    let mut daemon = Daemon::start(folder.path());
+    daemon.announced();
+    asked(&folder, &["emit", "--source", "op:me", "--type", "hello", "--data", r#"{"n": 1}"#]);
+    let pid = || fs::read_to_string(folder.path().join("pid")).unwrap_or_default();
+    soon("it runs", || pid().ends_with('\n'));
+    let running = pid().trim().parse().ok().and_then(Pid::from_raw).expect("a process");
+    let told = Instant::now();
+    daemon.signal(Signal::TERM);
+    assert_eq!(daemon.ends(), Some(0), "{}", log(&folder));
+    assert!(told.elapsed() < Duration::from_secs(20), "{:?}", told.elapsed());
+    rustix::process::test_kill_process(running).expect("it runs on");
+    let journal = asked(&folder, &["journal", "export"]);
+    assert!(journal.contains(r#""action":"detach""#), "{journal}");
+
+    let mut next = Daemon::start(folder.path());
+    next.announced();
+    fs::write(folder.path().join("go"), "").expect("it is written");
+    soon("it is completed", || {
+        asked(&folder, &["journal", "export"]).contains(r#""status":"completed""#)
+    });
+    let journal = asked(&folder, &["journal", "export"]);
+    for action in [r#""action":"claim_recovery""#, r#""verdict":"adopted""#] {
+        assert!(journal.contains(action), "{journal}");
+    }
+    assert_eq!(journal.matches(r#""action":"claim""#).count(), 1, "{journal}");
+}
+
 fn log(folder: &tempfile::TempDir) -> String {
     fs::read_to_string(folder.path().join("log")).expect("it is text")
 }

@@ -74,12 +74,22 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         /// Whether it declares a status, which is then published.
         declares: bool,
     },
-    /// Ends the attempt failed and holds the Work, its budget being one failure. RETRY-06
+    /// Ends the attempt failed and admits the failure: a backoff with its timer, or what exhaustion leads to. RETRY-01 to
+    /// RETRY-09, RETRY-15 to RETRY-18, RETRY-31
     Fail {
         /// The Work whose attempt acts.
         work: W,
         /// The authority it shows.
         by: Authority,
+        /// When the executor would try again.
+        hint: Hint,
+    },
+    /// Accepts the due retry of a failed attempt, to be routed like any other event; nothing starts. RETRY-19, RETRY-20
+    FireRetry {
+        /// The Work that failed.
+        work: W,
+        /// Its failed attempt.
+        attempt: u8,
     },
     /// Parks or ends the attempt, registers the wait and scans accepted history, in one step. WAIT-12 to WAIT-19
     RegisterWait {
@@ -184,6 +194,30 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         /// The request, which goes on from a chain that a limit ended.
         request: D,
     },
+    /// Tries failed Work again at a person's word: no backoff, nothing counted, and something to start from. RETRY-11,
+    /// RETRY-26, RETRY-27
+    Retry {
+        /// The Work to retry.
+        work: W,
+        /// The attempt the operator means.
+        expect: Expect,
+        /// The request, which is input of the next attempt.
+        request: D,
+    },
+    /// Gives up the lease at this instant, so that the attempt can be recovered at once. LEASE-02, OURS-19
+    Detach {
+        /// The Work whose attempt acts.
+        work: W,
+        /// The authority it shows.
+        by: Authority,
+    },
+    /// The database was copied from a backup: every authority granted before is void, and nothing starts. OURS-21
+    Restore,
+    /// A person says that the other life of a restored database has ended. OURS-21
+    ReleaseRestore {
+        /// The request.
+        request: D,
+    },
     /// Turns an event that a subscription selects into its one alias. ALIAS-01 to ALIAS-11
     Translate {
         /// The wait that subscribed.
@@ -216,6 +250,31 @@ pub enum Env<E = EventIx, W = WorkIx> {
         /// The Work whose process it was.
         work: W,
     },
+    /// The host calls the executor of a segment that was handed over: a process is held, or runs at once. OURS-20
+    Launch {
+        /// The Work whose host calls.
+        work: W,
+    },
+    /// The host of a pinned segment lets the held process run. OURS-20
+    Proceed {
+        /// The Work whose host acts.
+        work: W,
+    },
+    /// A held process that was never pinned ends without having run. OURS-20
+    LetGo {
+        /// The Work whose process it was.
+        work: W,
+    },
+    /// A process runs to its end and leaves its result with its keeper. OURS-19
+    ProcessEnds {
+        /// The Work whose process it was.
+        work: W,
+    },
+    /// A keeper dies: the result is lost, and the process may run on. ADOPT-19
+    KeeperDies {
+        /// The Work whose keeper it was.
+        work: W,
+    },
 }
 
 /// Which authority an actor shows for a Work.
@@ -226,6 +285,22 @@ pub enum Authority {
     Current,
     /// The one granted before it; where there is none, one that was never granted.
     Stale,
+}
+
+/// When an executor would have failed Work tried again. RETRY-15 to RETRY-17
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Hint {
+    /// It does not say.
+    None,
+    /// After a delay within the pinned bound.
+    Valid,
+    /// After no delay, a negative or an unreadable one.
+    Invalid,
+    /// After a delay above the pinned bound.
+    Excessive,
 }
 
 /// Which watermark a registration declares.
@@ -306,15 +381,25 @@ pub enum Kind {
     Release,
     Translate,
     CloseIdle,
+    FireRetry,
+    Retry,
+    Detach,
+    Restore,
+    ReleaseRestore,
     Evaluate,
     Tick,
     Crash,
     ProcessExits,
+    Launch,
+    Proceed,
+    LetGo,
+    ProcessEnds,
+    KeeperDies,
 }
 
 impl Kind {
     /// Every kind, commits first, each group in order of declaration.
-    pub const ALL: [Kind; 29] = [
+    pub const ALL: [Kind; 39] = [
         Kind::Accept,
         Kind::CommitRoute,
         Kind::Claim,
@@ -340,10 +425,20 @@ impl Kind {
         Kind::Release,
         Kind::Translate,
         Kind::CloseIdle,
+        Kind::FireRetry,
+        Kind::Retry,
+        Kind::Detach,
+        Kind::Restore,
+        Kind::ReleaseRestore,
         Kind::Evaluate,
         Kind::Tick,
         Kind::Crash,
         Kind::ProcessExits,
+        Kind::Launch,
+        Kind::Proceed,
+        Kind::LetGo,
+        Kind::ProcessEnds,
+        Kind::KeeperDies,
     ];
 
     /// The serialized name.
@@ -374,10 +469,20 @@ impl Kind {
             Kind::Release => "release",
             Kind::Translate => "translate",
             Kind::CloseIdle => "close_idle",
+            Kind::FireRetry => "fire_retry",
+            Kind::Retry => "retry",
+            Kind::Detach => "detach",
+            Kind::Restore => "restore",
+            Kind::ReleaseRestore => "release_restore",
             Kind::Evaluate => "evaluate",
             Kind::Tick => "tick",
             Kind::Crash => "crash",
             Kind::ProcessExits => "process_exits",
+            Kind::Launch => "launch",
+            Kind::Proceed => "proceed",
+            Kind::LetGo => "let_go",
+            Kind::ProcessEnds => "process_ends",
+            Kind::KeeperDies => "keeper_dies",
         }
     }
 }
@@ -421,6 +526,11 @@ impl<D, E, W, T> Commit<D, E, W, T> {
             Commit::Release { .. } => Kind::Release,
             Commit::Translate { .. } => Kind::Translate,
             Commit::CloseIdle { .. } => Kind::CloseIdle,
+            Commit::FireRetry { .. } => Kind::FireRetry,
+            Commit::Retry { .. } => Kind::Retry,
+            Commit::Detach { .. } => Kind::Detach,
+            Commit::Restore => Kind::Restore,
+            Commit::ReleaseRestore { .. } => Kind::ReleaseRestore,
         }
     }
 }
@@ -433,7 +543,8 @@ impl<D, E, W: Copy, T> Commit<D, E, W, T> {
             | Commit::Pin { work, by }
             | Commit::Renew { work, by }
             | Commit::Complete { work, by, .. }
-            | Commit::Fail { work, by }
+            | Commit::Fail { work, by, .. }
+            | Commit::Detach { work, by }
             | Commit::RegisterWait { work, by, .. }
             | Commit::SettleRecovery { work, by, .. } => Some((work, by)),
             Commit::Accept { .. }
@@ -453,7 +564,11 @@ impl<D, E, W: Copy, T> Commit<D, E, W, T> {
             | Commit::Hold { .. }
             | Commit::Release { .. }
             | Commit::Translate { .. }
-            | Commit::CloseIdle { .. } => None,
+            | Commit::CloseIdle { .. }
+            | Commit::FireRetry { .. }
+            | Commit::Retry { .. }
+            | Commit::Restore
+            | Commit::ReleaseRestore { .. } => None,
         }
     }
 }
@@ -465,7 +580,9 @@ impl<D: Copy, E, W, T> Commit<D, E, W, T> {
             Commit::Replay { request, .. }
             | Commit::Reopen { request, .. }
             | Commit::CreateWork { request }
-            | Commit::Release { request, .. } => Some(request),
+            | Commit::Release { request, .. }
+            | Commit::Retry { request, .. }
+            | Commit::ReleaseRestore { request } => Some(request),
             Commit::Accept { .. }
             | Commit::CommitRoute { .. }
             | Commit::Claim { .. }
@@ -486,7 +603,10 @@ impl<D: Copy, E, W, T> Commit<D, E, W, T> {
             | Commit::Drop { .. }
             | Commit::Hold { .. }
             | Commit::Translate { .. }
-            | Commit::CloseIdle { .. } => None,
+            | Commit::CloseIdle { .. }
+            | Commit::FireRetry { .. }
+            | Commit::Detach { .. }
+            | Commit::Restore => None,
         }
     }
 }
@@ -499,6 +619,11 @@ impl<E, W> Env<E, W> {
             Env::Tick => Kind::Tick,
             Env::Crash => Kind::Crash,
             Env::ProcessExits { .. } => Kind::ProcessExits,
+            Env::Launch { .. } => Kind::Launch,
+            Env::Proceed { .. } => Kind::Proceed,
+            Env::LetGo { .. } => Kind::LetGo,
+            Env::ProcessEnds { .. } => Kind::ProcessEnds,
+            Env::KeeperDies { .. } => Kind::KeeperDies,
         }
     }
 }

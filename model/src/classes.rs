@@ -8,12 +8,12 @@ mod facts;
 
 use std::collections::BTreeMap;
 
-use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Kind, Mark, Verdict};
+use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Hint, Kind, Mark, Verdict};
 use crate::graph::Graph;
 use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx};
 use crate::law::Law;
 use crate::outcome::{Outcome, Refusal, RouteMark};
-use crate::state::{AttemptStatus, Facts, Proposal, State};
+use crate::state::{AttemptStatus, Facts, Flag, Phase, Proposal, State};
 use crate::worlds::{Ask, World};
 
 pub use facts::{Answer, EventFacts, TimerFacts, WaitFacts, WorkFacts};
@@ -225,6 +225,7 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
                 ..Subject::default()
             },
             Commit::Reopen { work, expect: meant, request }
+            | Commit::Retry { work, expect: meant, request }
             | Commit::Release { work, expect: meant, request } => Subject {
                 arguments: expect(meant) + 4 * asked(state, request),
                 ..of_work(work, None)
@@ -240,8 +241,27 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
             Commit::ClearNeverHanded { work, by }
             | Commit::Pin { work, by }
             | Commit::Renew { work, by }
-            | Commit::Fail { work, by }
+            | Commit::Detach { work, by }
             | Commit::Vacate { work, segment: by } => of_work(work, Some(by)),
+            Commit::Fail { work, by, hint: given } => {
+                Subject { arguments: authority(by) + 2 * hint(given), ..of_work(work, None) }
+            }
+            Commit::FireRetry { work, attempt } => Subject {
+                arguments: u8::from(state.work(work).backoff == attempt)
+                    + 2 * u8::from(accepted_retry(world, state, work, attempt))
+                    + 4 * u8::from(at_depth(world, state, work)),
+                ..of_work(work, None)
+            },
+            Commit::Restore => Subject {
+                arguments: restored(state)
+                    + 2 * u8::from(running(state))
+                    + 4 * u8::from(launching(state)),
+                ..Subject::default()
+            },
+            Commit::ReleaseRestore { request } => Subject {
+                arguments: asked(state, request) + 2 * restored(state),
+                ..Subject::default()
+            },
             Commit::RegisterWait { work, by, wait, after } => Subject {
                 arguments: authority(by) + 2 * mark(after) + 8 * wait.0,
                 work: Some(work),
@@ -259,9 +279,16 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
         Action::World(Env::Evaluate { event }) => {
             Subject { event: Some(event), ..Subject::default() }
         }
-        Action::World(Env::ProcessExits { work }) => of_work(work, None),
+        Action::World(
+            Env::ProcessExits { work }
+            | Env::Launch { work }
+            | Env::Proceed { work }
+            | Env::LetGo { work }
+            | Env::ProcessEnds { work }
+            | Env::KeeperDies { work },
+        ) => of_work(work, None),
         Action::World(Env::Tick) => Subject { arguments: spending(state), ..Subject::default() },
-        Action::World(Env::Crash) => Subject::default(),
+        Action::World(Env::Crash) => Subject { arguments: hosting(state), ..Subject::default() },
     }
 }
 
@@ -274,6 +301,44 @@ fn spending(state: &dyn Facts) -> u8 {
         })
     };
     u8::from(left(AttemptStatus::Parked)) + 2 * u8::from(left(AttemptStatus::Running))
+}
+
+/// Which processes a crash must leave alone: those it takes the host from, by what they are.
+fn hosting(state: &dyn Facts) -> u8 {
+    let hosted = state.works().iter().filter(|work| work.host == Flag::Yes);
+    hosted.map(|work| 1 << work.process as u8).fold(0, |all, one| all | one)
+}
+
+fn accepted_retry(world: &World, state: &dyn Facts, work: WorkIx, attempt: u8) -> bool {
+    world.retry_of(work, attempt).is_some_and(|due| state.is_accepted(due))
+}
+
+/// Whether a retry would be deeper than the root of what failed allows.
+fn at_depth(world: &World, state: &dyn Facts, work: WorkIx) -> bool {
+    let trigger = state.work(work).attempt.trigger.event();
+    trigger.is_some_and(|trigger| state.event(trigger).depth >= world.depth_max)
+}
+
+fn restored(state: &dyn Facts) -> u8 {
+    u8::from(state.current().restore_hold == Flag::Yes)
+}
+
+fn running(state: &dyn Facts) -> bool {
+    state.works().iter().any(|work| work.attempt.status == AttemptStatus::Running)
+}
+
+fn launching(state: &dyn Facts) -> bool {
+    let launches = |phase: Phase| matches!(phase, Phase::NeverHanded | Phase::Handed);
+    state.works().iter().any(|work| launches(work.attempt.phase))
+}
+
+fn hint(given: Hint) -> u8 {
+    match given {
+        Hint::None => 0,
+        Hint::Valid => 1,
+        Hint::Invalid => 2,
+        Hint::Excessive => 3,
+    }
 }
 
 fn asked(state: &dyn Facts, request: DeliveryIx) -> u8 {
@@ -295,7 +360,10 @@ fn creation(world: &World, state: &dyn Facts, request: DeliveryIx) -> Subject {
     let def = world.delivery(request);
     let (parent, authorised) = match def.asks {
         Some(Ask::Create { parent, authorised }) => (parent, authorised),
-        Some(Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_)) | None => (None, false),
+        Some(
+            Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore,
+        )
+        | None => (None, false),
     };
     let abroad = parent.is_some_and(|parent| state.work(parent).scope != def.scope);
     let owned = def.key.is_some_and(|key| state.owner(key).is_some());

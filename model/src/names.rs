@@ -142,6 +142,15 @@ fn action<X: Translate>(x: &X, action: ActionOf<X::From>) -> Result<ActionOf<X::
         Action::World(Env::ProcessExits { work }) => {
             Action::World(Env::ProcessExits { work: x.work(work)? })
         }
+        Action::World(Env::Launch { work }) => Action::World(Env::Launch { work: x.work(work)? }),
+        Action::World(Env::Proceed { work }) => Action::World(Env::Proceed { work: x.work(work)? }),
+        Action::World(Env::LetGo { work }) => Action::World(Env::LetGo { work: x.work(work)? }),
+        Action::World(Env::ProcessEnds { work }) => {
+            Action::World(Env::ProcessEnds { work: x.work(work)? })
+        }
+        Action::World(Env::KeeperDies { work }) => {
+            Action::World(Env::KeeperDies { work: x.work(work)? })
+        }
     })
 }
 
@@ -158,7 +167,7 @@ fn commit<X: Translate>(x: &X, commit: CommitOf<X::From>) -> Result<CommitOf<X::
         Commit::Complete { work, by, ending, declares } => {
             Commit::Complete { work: x.work(work)?, by, ending, declares }
         }
-        Commit::Fail { work, by } => Commit::Fail { work: x.work(work)?, by },
+        Commit::Fail { work, by, hint } => Commit::Fail { work: x.work(work)?, by, hint },
         Commit::RegisterWait { work, by, wait, after } => {
             Commit::RegisterWait { work: x.work(work)?, by, wait: x.wait(wait)?, after }
         }
@@ -190,6 +199,15 @@ fn commit<X: Translate>(x: &X, commit: CommitOf<X::From>) -> Result<CommitOf<X::
             Commit::Translate { wait: x.wait(wait)?, source: x.event(source)? }
         }
         Commit::CloseIdle { work } => Commit::CloseIdle { work: x.work(work)? },
+        Commit::FireRetry { work, attempt } => Commit::FireRetry { work: x.work(work)?, attempt },
+        Commit::Retry { work, expect, request } => {
+            Commit::Retry { work: x.work(work)?, expect, request: x.delivery(request)? }
+        }
+        Commit::Detach { work, by } => Commit::Detach { work: x.work(work)?, by },
+        Commit::Restore => Commit::Restore,
+        Commit::ReleaseRestore { request } => {
+            Commit::ReleaseRestore { request: x.delivery(request)? }
+        }
     })
 }
 

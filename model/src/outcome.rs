@@ -101,10 +101,12 @@ pub enum RouteMark {
     OperatorDrop,
     /// A body seen before under another identity; starts nothing until it is replayed. OURS-17
     ReplaySuspect,
-    /// Lifted the holds of a Work and resolves to nothing; marked at birth. OURS-06
+    /// Lifted the holds of a Work, or of a restored database, and resolves to nothing; marked at birth. OURS-06, OURS-21
     Release,
     /// Continues a wake and resolves to nothing; marked at birth. WAKE-21
     Continuation,
+    /// A retry of an attempt whose backoff does not stand any more; it changes nothing. RETRY-22
+    StaleRetry,
 }
 
 /// How a claimed attempt goes on.
@@ -203,6 +205,8 @@ codes! {
         NotRouted = "not_routed", "the event has no mark yet, so there is nothing to replay";
         /// OURS-06
         NotHeld = "not_held", "no hold stands";
+        /// RETRY-26 RETRY-27
+        NothingToRetry = "nothing_to_retry", "the last attempt did not fail, or the Work has gone on since";
         /// `close_after`
         NotIdle = "not_idle", "the Work has no idle timer, or input came";
         /// POLICY-05 LEASE-03
@@ -237,6 +241,8 @@ codes! {
         NoTimer = "no_timer", "the wait was registered without a timeout";
         /// CAUSE-33
         FiringDisabled = "firing_disabled", "a causal limit refused this firing once";
+        /// RETRY-19 RETRY-28
+        NoRetry = "no_retry", "no retry timer stands for that failed attempt";
         /// ALIAS-11
         SubscriptionEnded = "subscription_ended", "the wait has no subscription, or ended and with it its subscription";
         /// ALIAS-02 ALIAS-05
@@ -263,8 +269,12 @@ codes! {
     Deferral {
         /// OWN-05
         OutOfTurn = "out_of_turn", "a lower unrouted event resolves to the same Work";
+        /// OURS-21
+        Restored = "restored", "the database was restored, and nobody has said that its other life has ended";
         /// HOLD-01 RETRY-06 WAKE-24
         Held = "held", "the Work is held";
+        /// RETRY-04 RETRY-20
+        Backoff = "backoff", "the Work failed, and its retry is not due or not routed yet";
         /// POLICY-22 ADOPT-22
         Excluded = "excluded", "a process of an earlier segment may still run";
         /// POLICY-06

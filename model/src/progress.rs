@@ -9,7 +9,9 @@ use crate::graph::Graph;
 use crate::index::{EventIx, WaitIx, WorkIx, below};
 use crate::law::Law;
 use crate::mutants::Mutant;
-use crate::state::{AttemptStatus, Exclusion, Facts, Input, State, Timer, WaitStatus, WorkStatus};
+use crate::state::{
+    Exclusion, Facts, Flag, Hold, Input, Process, State, Timer, WaitStatus, WorkStatus,
+};
 use crate::worlds::{Visit, World, visit};
 
 /// The liveness mutants, each with a world where progress catches it.
@@ -19,12 +21,13 @@ pub const CAUGHT: &[(Mutant, &str)] = &[
     (Mutant::NotDueCancelsTimer, "pauses"),
     (Mutant::RecoveryNever, "attempts"),
     (Mutant::AttachUnmapped, "terminal"),
+    (Mutant::RetryNeverFires, "retry"),
 ];
 
 /// The rules progress stands for.
 pub const RULES: &[&str] = &[
     "WAIT-17", "WAKE-06", "LEASE-02", "ADOPT-23", "ROUTE-20", "ROUTE-22", "DONE-02", "DONE-03",
-    "TERM-04",
+    "TERM-04", "RETRY-19", "RETRY-21", "ADOPT-18",
 ];
 
 /// What came of looking for stuck states in one world.
@@ -79,9 +82,17 @@ impl Visit for Looking {
     }
 }
 
-/// Whether an action happens of itself, once its time comes.
-fn internal(action: &Action) -> bool {
+/// Whether an action happens of itself, once its time comes. Where processes are known, so is what cannot be adopted and
+/// what has ended without a result: there failing is no choice.
+fn internal(world: &World, state: &dyn Facts, action: &Action) -> bool {
+    let known = world.processes > 0;
     match action {
+        Action::Commit(Commit::SettleRecovery { verdict: Verdict::NotAdoptable, .. }) if known => {
+            true
+        }
+        Action::Commit(Commit::Fail { work, .. }) if known => {
+            state.work(*work).process == Process::Lost
+        }
         Action::Commit(commit) => match commit {
             Commit::CommitRoute { .. }
             | Commit::Claim { .. }
@@ -95,6 +106,7 @@ fn internal(action: &Action) -> bool {
             | Commit::SettleRecovery { verdict: Verdict::Adopted, .. }
             | Commit::Translate { .. }
             | Commit::CloseIdle { .. }
+            | Commit::FireRetry { .. }
             | Commit::Vacate { .. } => true,
             Commit::Accept { .. }
             | Commit::Renew { .. }
@@ -109,10 +121,22 @@ fn internal(action: &Action) -> bool {
             | Commit::Reopen { .. }
             | Commit::CreateWork { .. }
             | Commit::Hold { .. }
-            | Commit::Release { .. } => false,
+            | Commit::Release { .. }
+            | Commit::Retry { .. }
+            | Commit::Detach { .. }
+            | Commit::Restore
+            | Commit::ReleaseRestore { .. } => false,
         },
-        Action::World(Env::Evaluate { .. } | Env::Tick | Env::ProcessExits { .. }) => true,
-        Action::World(Env::Crash) => false,
+        Action::World(
+            Env::Evaluate { .. }
+            | Env::Tick
+            | Env::ProcessExits { .. }
+            | Env::Launch { .. }
+            | Env::Proceed { .. }
+            | Env::LetGo { .. }
+            | Env::ProcessEnds { .. },
+        ) => true,
+        Action::World(Env::Crash | Env::KeeperDies { .. }) => false,
     }
 }
 
@@ -154,13 +178,23 @@ fn claims_foreign_key(world: &World, state: &dyn Facts, event: EventIx) -> bool 
 
 fn work_rests(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
     let work = state.work(ix);
-    let settled = work.attempt.status != AttemptStatus::Running && work.excluded == Exclusion::None;
+    // Nothing is left of processes, kept or held.
+    let settled = work.excluded == Exclusion::None && work.left_held + work.left_running == 0;
+    let restored = state.current().restore_hold == Flag::Yes;
     let status = match work.status {
-        WorkStatus::Running => false,
+        // What a restore fenced is not recovered before a person says so, which the restore hold has on record. OURS-21
+        WorkStatus::Running => restored && work.attempt.epochs == 0,
+        // Its retry comes of itself, unless a limit refused it and the Work is held for that, or a restore stopped the
+        // clock.
+        WorkStatus::Ready if work.backoff > 0 => {
+            let refused = work.retry == Timer::DISABLED && work.holds.has(Hold::CausalLimit);
+            refused || (restored && work.retry.ticks().is_some())
+        }
         // Ready Work that does not start is held for a reason, or was handed off or stands with nothing to do. A world
         // that only routes starts nothing.
         WorkStatus::Ready => {
-            !work.holds.is_empty() || !world.offers(Kind::Claim) || idles(world, state, ix)
+            let held = !work.holds.is_empty() || restored;
+            held || !world.offers(Kind::Claim) || idles(world, state, ix)
         }
         WorkStatus::Waiting => {
             state.active_wait(world, ix).is_some_and(|wait| wait_rests(world, state, wait))
@@ -182,8 +216,10 @@ fn idles(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
 /// that a causal limit disabled has its rejection on record.
 fn wait_rests(world: &World, state: &dyn Facts, ix: WaitIx) -> bool {
     let wait = state.wait(ix);
-    let reachable = !world.wait(ix).keys.is_empty() || wait.timer == Timer::DISABLED;
-    let was_refused = world.wait(ix).timeout.is_none() || wait.timer == Timer::DISABLED;
+    // A restore stops the clock until a person says that it may go on. OURS-21
+    let stopped = state.current().restore_hold == Flag::Yes && wait.timer.ticks().is_some();
+    let reachable = !world.wait(ix).keys.is_empty() || wait.timer == Timer::DISABLED || stopped;
+    let was_refused = world.wait(ix).timeout.is_none() || wait.timer == Timer::DISABLED || stopped;
     wait.status == WaitStatus::Active
         && state.matched(world, ix).is_empty()
         && state.selected(world, ix).is_empty()
@@ -207,7 +243,7 @@ impl Backwards {
                 graph
                     .edges(ix)
                     .iter()
-                    .filter(|edge| internal(&edge.action))
+                    .filter(move |edge| internal(graph.law().world, graph.state(ix), &edge.action))
                     .map(move |edge| (ix, edge.to))
             })
         };

@@ -10,7 +10,10 @@ pub mod configuration;
 pub mod decisions;
 pub mod ends;
 pub mod holds;
+pub mod lapses;
 pub mod ownership;
+pub mod processes;
+pub mod retry;
 pub mod routing;
 pub mod turns;
 pub mod waits;
@@ -82,6 +85,9 @@ pub fn all() -> impl Iterator<Item = &'static Property> {
         causality::ALL,
         turns::ALL,
         ends::ALL,
+        retry::ALL,
+        lapses::ALL,
+        processes::ALL,
     ]
     .into_iter()
     .flatten()

@@ -25,7 +25,10 @@ fn lane(action: &Action) -> usize {
             | Commit::Reopen { .. }
             | Commit::CreateWork { .. }
             | Commit::Hold { .. }
-            | Commit::Release { .. } => 0,
+            | Commit::Release { .. }
+            | Commit::Retry { .. }
+            | Commit::Restore
+            | Commit::ReleaseRestore { .. } => 0,
             Commit::CommitRoute { .. }
             | Commit::Claim { .. }
             | Commit::ClearNeverHanded { .. }
@@ -33,17 +36,28 @@ fn lane(action: &Action) -> usize {
             | Commit::Wake { .. }
             | Commit::Translate { .. }
             | Commit::ClaimRecovery { .. }
+            | Commit::Detach { .. }
             | Commit::Vacate { .. } => 1,
             Commit::Pin { .. }
             | Commit::Complete { .. }
             | Commit::Fail { .. }
             | Commit::RegisterWait { .. }
             | Commit::SettleRecovery { .. } => 3,
-            Commit::FireTimer { .. } | Commit::AcceptTimeout { .. } | Commit::CloseIdle { .. } => 4,
+            Commit::FireTimer { .. }
+            | Commit::AcceptTimeout { .. }
+            | Commit::FireRetry { .. }
+            | Commit::CloseIdle { .. } => 4,
         },
-        Action::World(Env::Evaluate { .. } | Env::Crash) => 1,
+        Action::World(
+            Env::Evaluate { .. } | Env::Crash | Env::Launch { .. } | Env::Proceed { .. },
+        ) => 1,
         Action::World(Env::Tick) => 4,
-        Action::World(Env::ProcessExits { .. }) => 3,
+        Action::World(
+            Env::ProcessExits { .. }
+            | Env::LetGo { .. }
+            | Env::ProcessEnds { .. }
+            | Env::KeeperDies { .. },
+        ) => 3,
     }
 }
 

@@ -37,6 +37,10 @@ pub struct Current {
     pub generation: u8,
     /// Which configuration of the world that is.
     pub configuration: u8,
+    /// How often the database was restored. OURS-21
+    pub restores: u8,
+    /// It was restored, and nobody has said yet that its other life has ended. OURS-21
+    pub restore_hold: Flag,
 }
 
 /// One Work with its last attempt.
@@ -75,6 +79,18 @@ pub struct Work {
     pub closed_by: Maybe,
     /// How long it may still be idle after a handoff.
     pub idle: Timer,
+    /// The failed attempt whose retry it waits for; 0 for none. RETRY-04 RETRY-20
+    pub backoff: u8,
+    /// When the retry of that attempt is due, until its event is accepted. RETRY-01
+    pub retry: Timer,
+    /// Somebody hosts the running attempt. Of hosts and processes only a world with the crash grain knows. OURS-19
+    pub host: Flag,
+    /// The process of its last segment. OURS-20
+    pub process: Process,
+    /// Held processes of earlier segments, which were never pinned.
+    pub left_held: u8,
+    /// Running processes of earlier segments: the law must keep this at none while another may run.
+    pub left_running: u8,
     /// Its last attempt.
     pub attempt: Attempt,
 }
@@ -166,7 +182,7 @@ pub const TIMEOUT_REJECTED: u8 = 1;
 /// Bit of [`Wait::rejected`] for a refused continuation.
 pub const CONTINUATION_REJECTED: u8 = 2;
 
-/// Bit of [`Event::rejected`]: the event of this slot itself was refused, an alias or a turn's end.
+/// Bit of [`Event::rejected`]: the event of this slot itself was refused, an alias, a turn's end or a retry.
 pub const ITSELF_REJECTED: u8 = 1;
 /// Bit of [`Event::rejected`]: a replay of this event was refused.
 pub const REPLAY_REJECTED: u8 = 2;
@@ -198,6 +214,9 @@ statuses! {
     AttemptStatus { None, Running, Parked, Completed, Waiting, Failed, Cancelled }
     /// Phase of a running attempt.
     Phase { None, NeverHanded, Handed, Pinned, Recovering }
+    /// What became of the process of a segment: held back until the pin; running; its result is with the keeper; running
+    /// on without its keeper; over without a result that anybody knows.
+    Process { None, Held, Running, Finished, Unkept, Lost }
     /// Lifecycle of a wait.
     WaitStatus { Unregistered, Active, Woken, Cancelled }
     /// Whether an event is input: claimed by the last segment, or by an earlier one.
@@ -214,6 +233,32 @@ impl WorkStatus {
             WorkStatus::Absent | WorkStatus::Ready | WorkStatus::Running | WorkStatus::Waiting => {
                 false
             }
+        }
+    }
+}
+
+impl Process {
+    /// Whether the command itself runs, kept or not.
+    pub fn runs(self) -> bool {
+        match self {
+            Process::Running | Process::Unkept => true,
+            Process::None | Process::Held | Process::Finished | Process::Lost => false,
+        }
+    }
+
+    /// Whether it is over, with or without a result.
+    pub fn ended(self) -> bool {
+        match self {
+            Process::Finished | Process::Lost => true,
+            Process::None | Process::Held | Process::Running | Process::Unkept => false,
+        }
+    }
+
+    /// Whether an executor can verify and adopt it: it runs, is held or has a result. ADOPT-14 ADOPT-19
+    pub fn adoptable(self) -> bool {
+        match self {
+            Process::Held | Process::Running | Process::Finished => true,
+            Process::None | Process::Unkept | Process::Lost => false,
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Mark, Verdict};
+use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Hint, Mark, Verdict};
 use crate::check::judge;
 use crate::index::{EventIx, WorkIx, below};
 use crate::law::Law;
 use crate::outcome::{Outcome, Receipt, Recovery, RouteMark, Start};
 use crate::properties::{Property, Step};
-use crate::state::{Facts, Input, Proposal, State, WaitStatus, WorkStatus};
+use crate::state::{Facts, Flag, Input, Process, Proposal, State, WaitStatus, Work, WorkStatus};
 use crate::view::{View, view};
 use crate::worlds::{Visit, World, visit};
 
@@ -23,6 +23,21 @@ pub fn sentence(world: &World, action: Action) -> String {
         Action::World(Env::Crash) => "the daemon crashes and starts again".into(),
         Action::World(Env::ProcessExits { work }) => {
             format!("the old process of {} exits", world.work_name(work))
+        }
+        Action::World(Env::Launch { work }) => {
+            format!("the host of {} calls its executor", world.work_name(work))
+        }
+        Action::World(Env::Proceed { work }) => {
+            format!("the host of {} lets the held process run", world.work_name(work))
+        }
+        Action::World(Env::LetGo { work }) => {
+            format!("a held process of {} ends without having run", world.work_name(work))
+        }
+        Action::World(Env::ProcessEnds { work }) => {
+            format!("the process of {} runs to its end", world.work_name(work))
+        }
+        Action::World(Env::KeeperDies { work }) => {
+            format!("the keeper of {} dies", world.work_name(work))
         }
     }
 }
@@ -48,7 +63,9 @@ fn committed(world: &World, commit: Commit) -> String {
         Commit::Complete { work, by, ending, declares } => {
             format!("the attempt of {} {}{}", name(work), ends(ending, declares), shown(by))
         }
-        Commit::Fail { work, by } => format!("the attempt of {} fails{}", name(work), shown(by)),
+        Commit::Fail { work, by, hint } => {
+            format!("the attempt of {} fails{}{}", name(work), hints(hint), shown(by))
+        }
         Commit::RegisterWait { work, by, wait, after } => {
             format!(
                 "the attempt of {} waits for {} {}{}",
@@ -104,6 +121,23 @@ fn committed(world: &World, commit: Commit) -> String {
             format!("{} is translated for {}", world.event_name(source), wait_name(wait))
         }
         Commit::CloseIdle { work } => format!("{} is closed as idle", name(work)),
+        Commit::FireRetry { work, attempt } => {
+            format!("the retry of {} after attempt {attempt} fires", name(work))
+        }
+        Commit::Retry { work, expect, request } => {
+            let request = world.delivery(request).name;
+            format!("an operator retries {} by {request}{}", name(work), meant(expect))
+        }
+        Commit::Detach { work, by } => {
+            format!("the daemon detaches from {}{}", name(work), shown(by))
+        }
+        Commit::Restore => "the database is restored from a backup".into(),
+        Commit::ReleaseRestore { request } => {
+            format!(
+                "an operator releases the restored database by {}",
+                world.delivery(request).name
+            )
+        }
     }
 }
 
@@ -113,6 +147,15 @@ fn ends(ending: Ending, declares: bool) -> &'static str {
         (Ending::Completed, true) => "completes and declares a status",
         (Ending::Handoff, false) => "hands off",
         (Ending::Handoff, true) => "hands off and declares a status",
+    }
+}
+
+fn hints(hint: Hint) -> &'static str {
+    match hint {
+        Hint::None => "",
+        Hint::Valid => " and says when to try again",
+        Hint::Invalid => " and gives no delay to try again after",
+        Hint::Excessive => " and asks to be tried again too late",
     }
 }
 
@@ -187,6 +230,7 @@ fn mark_name(mark: RouteMark) -> &'static str {
         RouteMark::Release => "release",
         RouteMark::Terminal => "terminal",
         RouteMark::Continuation => "continuation",
+        RouteMark::StaleRetry => "stale",
     }
 }
 
@@ -222,10 +266,29 @@ fn facts(world: &World, state: &dyn Facts) -> Vec<(String, String)> {
             flat.push((format!("proposal.{name}"), format!("{:?}", event.proposal).to_lowercase()));
         }
     }
-    for work in below(state.works().len()).map(WorkIx) {
+    // A state may have room for more Works than the world has.
+    for work in below(world.works.len()).map(WorkIx) {
         if state.work(work).attempt.lease > 0 {
             let ticks = format!("{} ticks", state.work(work).attempt.lease);
             flat.push((format!("{}.lease_left", world.work_name(work)), ticks));
+        }
+        flat.extend(grain(&world.work_name(work), state.work(work)));
+    }
+    flat
+}
+
+/// What a world with the crash grain knows of host and processes.
+fn grain(name: &str, work: &Work) -> Vec<(String, String)> {
+    let mut flat = Vec::new();
+    if work.host == Flag::Yes {
+        flat.push((format!("{name}.host"), "attached".into()));
+    }
+    if work.process != Process::None {
+        flat.push((format!("{name}.process"), format!("{:?}", work.process).to_lowercase()));
+    }
+    for (left, what) in [(work.left_held, "held"), (work.left_running, "running")] {
+        if left > 0 {
+            flat.push((format!("{name}.left_{what}"), left.to_string()));
         }
     }
     flat
@@ -251,6 +314,12 @@ pub fn view_facts(view: &View) -> Vec<(String, String)> {
     }
     if view.generation > 0 {
         flat.push(("generation".into(), view.generation.to_string()));
+    }
+    if view.incarnation > 1 {
+        flat.push(("incarnation".into(), view.incarnation.to_string()));
+    }
+    if view.restore_hold {
+        flat.push(("restore_hold".into(), "stands".into()));
     }
     for key in view.keys.iter().filter(|key| key.owner.is_some()) {
         flat.push((format!("key {}", key.key), key.owner.clone().unwrap_or_default()));
@@ -386,10 +455,15 @@ pub(crate) fn brief(state: &dyn Facts, f: &mut std::fmt::Formatter<'_>) -> std::
     {
         writeln!(
             f,
-            "w{ix} {:?} holds={:?} excluded={:?} | attempt {} {:?} {:?} lease={} trigger={:?} cause={:?}",
+            "w{ix} {:?} holds={:?} failures={} backoff={} retry={:?} excluded={:?} host={:?} process={:?} | attempt {} {:?} {:?} lease={} trigger={:?} cause={:?}",
             work.status,
             work.holds.reasons().collect::<Vec<_>>(),
+            work.failures,
+            work.backoff,
+            work.retry,
             work.excluded,
+            work.host,
+            work.process,
             work.attempt.number,
             work.attempt.status,
             work.attempt.phase,

@@ -19,6 +19,10 @@ use crate::worlds::{Origin, World};
 pub struct View {
     /// The current generation of the configuration, 0 for the first.
     pub generation: u8,
+    /// The incarnation of the database, 1 until it is restored from a backup.
+    pub incarnation: u8,
+    /// It was restored, and nobody has said yet that its other life has ended.
+    pub restore_hold: bool,
     /// Accepted events in sequence order.
     pub events: Vec<EventView>,
     /// Every key of the universe, in its order.
@@ -32,8 +36,8 @@ pub struct View {
 /// One accepted event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventView {
-    /// Which it is: a delivery's name, `timeout/WAIT`, `woken/WAIT`, `alias/WAIT/EVENT`, `ended/WORK/ATTEMPT` or
-    /// `created/WORK`.
+    /// Which it is: a delivery's name, `timeout/WAIT`, `woken/WAIT`, `alias/WAIT/EVENT`, `ended/WORK/ATTEMPT`,
+    /// `created/WORK` or `retry/WORK/ATTEMPT`.
     pub event: String,
     /// Its key, in the generation it was accepted under.
     pub key: Option<String>,
@@ -77,6 +81,10 @@ pub struct WorkView {
     pub excluded: Exclusion,
     /// Its idle timer.
     pub idle: TimerView,
+    /// The failed attempt whose retry it waits for.
+    pub backoff: Option<u8>,
+    /// When that retry is due.
+    pub retry: TimerView,
     /// The Work it succeeds.
     pub predecessor: Option<String>,
     /// The Work it is a child of.
@@ -145,7 +153,7 @@ pub struct WaitView {
     pub checkpoint: Option<u8>,
 }
 
-/// The timer of a wait.
+/// The timer of a wait, of idleness or of a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerView {
@@ -162,8 +170,8 @@ pub enum TimerView {
 pub struct RejectionView {
     /// What was refused.
     pub kind: RejectionKind,
-    /// For what: the wait of a timeout or a continuation, `WAIT/EVENT` for an alias, `WORK/ATTEMPT` for a turn's end, the
-    /// routed event for a successor, the original for a replay.
+    /// For what: the wait of a timeout or a continuation, `WAIT/EVENT` for an alias, `WORK/ATTEMPT` for a turn's end or a
+    /// retry, the routed event for a successor, the original for a replay.
     pub of: String,
 }
 
@@ -185,6 +193,8 @@ pub enum RejectionKind {
     Successor,
     /// A replay.
     Replay,
+    /// The retry of a failed attempt.
+    Retry,
 }
 
 /// The named view of a state.
@@ -196,6 +206,8 @@ pub fn view(world: &World, state: &dyn Facts) -> View {
     events.sort_by_key(|event| state.event(*event).seq);
     View {
         generation: state.current().generation,
+        incarnation: state.current().restores + 1,
+        restore_hold: state.current().restore_hold == Flag::Yes,
         events: events
             .into_iter()
             .map(|event| event_view(world, event, state.event(event)))
@@ -243,6 +255,8 @@ fn work_view(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkView {
         failures: work.failures,
         excluded: work.excluded,
         idle: timer(work.idle),
+        backoff: (work.backoff > 0).then_some(work.backoff),
+        retry: timer(work.retry),
         predecessor: work.predecessor.work().map(|work| world.work_name(work)),
         parent: work.parent.work().map(|work| world.work_name(work)),
         closed_by: named(world, work.closed_by),
@@ -322,6 +336,9 @@ fn rejections(world: &World, state: &dyn Facts) -> Vec<RejectionView> {
             Origin::Alias(wait, source) => {
                 let (wait, source) = (world.wait(wait).name, world.event_name(source));
                 (RejectionKind::Alias, format!("{wait}/{source}"))
+            }
+            Origin::Retry(work, attempt) => {
+                (RejectionKind::Retry, format!("{}/{attempt}", world.work_name(work)))
             }
             Origin::Delivery(_)
             | Origin::Timeout(_)

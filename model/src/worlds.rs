@@ -10,7 +10,9 @@ mod catalogue;
 mod definition;
 mod endings;
 mod environment;
+mod failing;
 mod parts;
+mod recovering;
 mod routing;
 mod waiting;
 
@@ -26,8 +28,12 @@ pub const TICK_MS: u64 = 1_000;
 
 impl World {
     /// Event slots: the deliveries, then a timeout and a continuation for each wait, then the aliases of each wait, then
-    /// the ends of turns, then the created events of successors.
+    /// the ends of turns, then the created events of successors, then the retries of failed attempts.
     pub const fn slots(&self) -> usize {
+        self.first_retry() + self.retries.len()
+    }
+
+    const fn first_retry(&self) -> usize {
         self.first_turn() + self.turns.len() + self.successors.len()
     }
 
@@ -102,6 +108,19 @@ impl World {
         Some(slot(self.first_turn() + self.turns.len() + nth))
     }
 
+    /// The slot of the retry of a failed attempt, if its failure may lead to one. RETRY-19
+    pub fn retry_of(&self, work: WorkIx, attempt: u8) -> Option<EventIx> {
+        let nth = self.retries.iter().position(|retry| *retry == (work, attempt))?;
+        Some(slot(self.first_retry() + nth))
+    }
+
+    /// What a failure of an attempt leads to, as pinned with it: a configuration is loaded once, so its generation says
+    /// which it was. BIND-10
+    pub fn policy(&self, kind: u8, generation: u8) -> &Policy {
+        let kind = self.kind(kind);
+        kind.reloaded.as_ref().filter(|_| generation > 0).unwrap_or(&kind.retry)
+    }
+
     /// The slot of an event that this world's definition names.
     ///
     /// # Panics
@@ -115,6 +134,9 @@ impl World {
             Of::Alias(wait, delivery) => self
                 .alias_of(WaitIx(wait), EventIx(delivery))
                 .expect("a world lists the sources it names"),
+            Of::Retry(work, attempt) => {
+                self.retry_of(WorkIx(work), attempt).expect("a world lists the retries it names")
+            }
         }
     }
 
@@ -141,8 +163,18 @@ impl World {
             None => self.alias_at(event),
             Some(nth) => match self.turns.get(nth) {
                 Some((work, attempt)) => Origin::Ended(*work, *attempt),
-                None => Origin::Created(self.successors[nth - self.turns.len()]),
+                None => self.made_at(nth - self.turns.len()),
             },
+        }
+    }
+
+    fn made_at(&self, nth: usize) -> Origin {
+        match self.successors.get(nth) {
+            Some(successor) => Origin::Created(*successor),
+            None => {
+                let (work, attempt) = self.retries[nth - self.successors.len()];
+                Origin::Retry(work, attempt)
+            }
         }
     }
 
@@ -158,14 +190,21 @@ impl World {
     pub fn is_cores(&self, event: EventIx) -> bool {
         match self.origin(event) {
             Origin::Delivery(delivery) => match self.delivery(delivery).asks {
-                Some(Ask::Reopen(_) | Ask::Release(_) | Ask::Create { .. }) => true,
+                Some(
+                    Ask::Reopen(_)
+                    | Ask::Release(_)
+                    | Ask::Retry(_)
+                    | Ask::ReleaseRestore
+                    | Ask::Create { .. },
+                ) => true,
                 Some(Ask::Replay(_)) | None => false,
             },
             Origin::Timeout(_)
             | Origin::Continuation(_)
             | Origin::Alias(..)
             | Origin::Ended(..)
-            | Origin::Created(_) => true,
+            | Origin::Created(_)
+            | Origin::Retry(..) => true,
         }
     }
 
@@ -197,6 +236,7 @@ impl World {
             Origin::Ended(work, _) => {
                 About { kind: self.turn_type(), publisher: Some(work), ..nothing }
             }
+            Origin::Retry(work, _) => About { target: Some(work), ..nothing },
             Origin::Continuation(_) | Origin::Created(_) => nothing,
         }
     }
@@ -218,7 +258,8 @@ impl World {
             | Origin::Continuation(_)
             | Origin::Alias(..)
             | Origin::Ended(..)
-            | Origin::Created(_) => Decision::DECLINES,
+            | Origin::Created(_)
+            | Origin::Retry(..) => Decision::DECLINES,
         }
     }
 
@@ -261,6 +302,7 @@ impl World {
             }
             Origin::Ended(work, attempt) => format!("ended/{}/{attempt}", self.work_name(work)),
             Origin::Created(work) => format!("created/{}", self.work_name(work)),
+            Origin::Retry(work, attempt) => format!("retry/{}/{attempt}", self.work_name(work)),
         }
     }
 

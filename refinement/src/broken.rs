@@ -1,9 +1,9 @@
 //! Runtimes broken on purpose: the negative controls of the harness. They wrap a subject and lie in one way each, so
 //! that the production code carries no switch for it.
 
-use abide_model::action::{Authority, Commit, Env};
+use abide_model::action::{Authority, Commit, Env, Hint};
 use abide_model::index::{WaitIx, WorkIx};
-use abide_model::outcome::Outcome;
+use abide_model::outcome::{Outcome, Receipt, RouteMark};
 use abide_model::view::View;
 
 use crate::subject::{Subject, SubjectError};
@@ -19,15 +19,30 @@ pub enum Fault {
     HoldsIgnored,
     /// Translates, and does not note how far it has come.
     CheckpointIgnored,
+    /// Starts what waits for its retry.
+    BackoffIgnored,
+    /// Lets the retry of an earlier failure end the backoff of a later one.
+    StaleRetryClears,
+    /// Cuts an excessive hint down to the bound.
+    HintsClamped,
+    /// Answers that it gave up a lease, and does not.
+    DetachIgnored,
+    /// Lets the tokens of a backup live on in what is restored from it.
+    TokensKeptOverRestore,
 }
 
 impl Fault {
     /// Every planted fault.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 9] = [
         Self::WakeSuppressed,
         Self::AuthorityNotChecked,
         Self::HoldsIgnored,
         Self::CheckpointIgnored,
+        Self::BackoffIgnored,
+        Self::StaleRetryClears,
+        Self::HintsClamped,
+        Self::DetachIgnored,
+        Self::TokensKeptOverRestore,
     ];
 
     /// Its name on the command line.
@@ -38,6 +53,11 @@ impl Fault {
             Self::AuthorityNotChecked => "authority-not-checked",
             Self::HoldsIgnored => "holds-ignored",
             Self::CheckpointIgnored => "checkpoint-ignored",
+            Self::BackoffIgnored => "backoff-ignored",
+            Self::StaleRetryClears => "stale-retry-clears",
+            Self::HintsClamped => "hints-clamped",
+            Self::DetachIgnored => "detach-ignored",
+            Self::TokensKeptOverRestore => "tokens-kept-over-restore",
         }
     }
 }
@@ -55,6 +75,18 @@ pub trait Tampered: Subject {
     /// # Errors
     /// The subject broke down.
     fn forget_checkpoint(&mut self, wait: WaitIx) -> Result<(), SubjectError>;
+
+    /// Lets a Work forget that it waits for its retry.
+    ///
+    /// # Errors
+    /// The subject broke down.
+    fn forget_backoff(&mut self, work: WorkIx) -> Result<(), SubjectError>;
+
+    /// Performs a commit, and gives every attempt the token back that it had before.
+    ///
+    /// # Errors
+    /// The subject broke down.
+    fn perform_keeping_tokens(&mut self, commit: Commit) -> Result<Outcome, SubjectError>;
 }
 
 /// A subject with a planted fault.
@@ -78,16 +110,32 @@ impl<S: Tampered> Broken<S> {
         outcome
     }
 
-    /// Claims over a hold. Where something else is in the way the hold stays, so that nothing but the claim is wrong.
-    fn claim_anyway(&mut self, claim: Commit, work: WorkIx) -> Result<Outcome, SubjectError> {
+    /// Claims over what keeps a Work from starting. Where something else is in the way too it stays, so that nothing but
+    /// the claim is wrong.
+    fn claim_anyway(
+        &mut self,
+        claim: Commit,
+        forget: impl Fn(&mut S) -> Result<(), SubjectError>,
+    ) -> Result<Outcome, SubjectError> {
         self.inner.save()?;
-        self.inner.forget_holds(work)?;
+        forget(&mut self.inner)?;
         let outcome = self.inner.perform(claim);
         self.inner.restore()?;
         if outcome?.accepted() {
-            self.inner.forget_holds(work)?;
+            forget(&mut self.inner)?;
         }
         self.inner.perform(claim)
+    }
+
+    /// Takes a retry of an earlier failure for one of the last.
+    fn route_and_clear(&mut self, route: Commit) -> Result<Outcome, SubjectError> {
+        let outcome = self.inner.perform(route)?;
+        if let Outcome::Accepted(Receipt::Routed { mark: RouteMark::StaleRetry, work }) = outcome
+            && let Some(work) = work
+        {
+            self.inner.forget_backoff(work)?;
+        }
+        Ok(outcome)
     }
 }
 
@@ -98,9 +146,15 @@ impl<S: Tampered> Subject for Broken<S> {
 
     fn perform(&mut self, commit: Commit) -> Result<Outcome, SubjectError> {
         match (self.fault, commit) {
-            (Fault::WakeSuppressed, Commit::Wake { .. }) => self.pretend(commit),
+            (Fault::WakeSuppressed, Commit::Wake { .. })
+            | (Fault::DetachIgnored, Commit::Detach { .. }) => self.pretend(commit),
             (Fault::AuthorityNotChecked, _) => self.inner.perform(with_current_authority(commit)),
-            (Fault::HoldsIgnored, Commit::Claim { work }) => self.claim_anyway(commit, work),
+            (Fault::HoldsIgnored, Commit::Claim { work }) => {
+                self.claim_anyway(commit, |inner| inner.forget_holds(work))
+            }
+            (Fault::BackoffIgnored, Commit::Claim { work }) => {
+                self.claim_anyway(commit, |inner| inner.forget_backoff(work))
+            }
             (
                 Fault::CheckpointIgnored,
                 Commit::Translate { wait, .. } | Commit::RegisterWait { wait, .. },
@@ -109,9 +163,24 @@ impl<S: Tampered> Subject for Broken<S> {
                 self.inner.forget_checkpoint(wait)?;
                 Ok(outcome)
             }
-            (Fault::WakeSuppressed | Fault::HoldsIgnored | Fault::CheckpointIgnored, _) => {
-                self.inner.perform(commit)
+            (Fault::StaleRetryClears, Commit::CommitRoute { .. }) => self.route_and_clear(commit),
+            (Fault::HintsClamped, Commit::Fail { work, by, hint: Hint::Excessive }) => {
+                self.inner.perform(Commit::Fail { work, by, hint: Hint::Valid })
             }
+            (Fault::TokensKeptOverRestore, Commit::Restore) => {
+                self.inner.perform_keeping_tokens(commit)
+            }
+            (
+                Fault::WakeSuppressed
+                | Fault::HoldsIgnored
+                | Fault::CheckpointIgnored
+                | Fault::BackoffIgnored
+                | Fault::StaleRetryClears
+                | Fault::HintsClamped
+                | Fault::DetachIgnored
+                | Fault::TokensKeptOverRestore,
+                _,
+            ) => self.inner.perform(commit),
         }
     }
 
@@ -145,7 +214,8 @@ fn with_current_authority(commit: Commit) -> Commit {
         Commit::Complete { work, ending, declares, .. } => {
             Commit::Complete { work, by, ending, declares }
         }
-        Commit::Fail { work, .. } => Commit::Fail { work, by },
+        Commit::Fail { work, hint, .. } => Commit::Fail { work, by, hint },
+        Commit::Detach { work, .. } => Commit::Detach { work, by },
         Commit::RegisterWait { work, wait, after, .. } => {
             Commit::RegisterWait { work, by, wait, after }
         }
@@ -169,6 +239,10 @@ fn with_current_authority(commit: Commit) -> Commit {
         | Commit::Hold { .. }
         | Commit::Release { .. }
         | Commit::Translate { .. }
-        | Commit::CloseIdle { .. } => commit,
+        | Commit::CloseIdle { .. }
+        | Commit::FireRetry { .. }
+        | Commit::Retry { .. }
+        | Commit::Restore
+        | Commit::ReleaseRestore { .. } => commit,
     }
 }

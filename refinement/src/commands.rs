@@ -5,12 +5,12 @@
 
 use abide::command::{Command, Deferral, Outcome, Receipt, Refusal};
 use abide::domain::{
-    self, AttemptUid, BindingPin, CausalLimits, Deadline, Decision, Duration, IngressId, Key,
-    MarkKind, NewEvent, Proposal, ProposedWork, Request, ScopeLimit, Seq, Source, StartReason,
-    Verdict, WorkId,
+    self, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Deadline, Decision, Duration,
+    Incarnation, IngressId, Key, MarkKind, NewEvent, Proposal, ProposedWork, Request, RetryHint,
+    RetryPolicy, ScopeLimit, Seq, Source, StartReason, Verdict, WorkId,
 };
 use abide::law::routing::Snapshot;
-use abide_model::action::{self, Commit, Ending, Mark};
+use abide_model::action::{self, Commit, Ending, Hint, Mark};
 use abide_model::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
 use abide_model::outcome as law;
 use abide_model::worlds::{self, Ask, Does, TICK_MS, World};
@@ -61,6 +61,11 @@ pub fn command(
             expect: binding.expected(work, expect),
             request: request(world, by),
         },
+        Commit::Retry { work, expect, request: by } => Command::Retry {
+            work: binding.work(work),
+            expect: binding.expected(work, expect),
+            request: request(world, by),
+        },
         Commit::Claim { work } => claim(world, binding, rows, work)?,
         Commit::ClearNeverHanded { work, by } => {
             Command::ClearNeverHanded { by: binding.authority(work, by) }
@@ -76,8 +81,12 @@ pub fn command(
             ending: ended(world, rows, binding.work(work), ending)?,
             status: declares.then(|| "done".to_owned()),
         },
-        Commit::Fail { work, by } => {
-            Command::Fail { by: binding.authority(work, by), reason: "failed".to_owned() }
+        Commit::Fail { work, by, hint } => {
+            let by = binding.authority(work, by);
+            Command::Fail { by, reason: "failed".to_owned(), hint: hinted(world, by, hint) }
+        }
+        Commit::FireRetry { work, attempt } => {
+            Command::FireRetry { work: binding.work(work), attempt: AttemptNo(u32::from(attempt)) }
         }
         Commit::RegisterWait { work, by, wait, after } => {
             let after = watermark(after, rows, binding.work(work))?;
@@ -100,6 +109,12 @@ pub fn command(
             verdict: finding(verdict),
             reason: String::new(),
         },
+        Commit::Detach { work, by } => Command::Detach { by: binding.authority(work, by) },
+        // No copy is known of: the incarnation that follows is the next one.
+        Commit::Restore => Command::Restore { above: Incarnation(0) },
+        Commit::ReleaseRestore { request: by } => {
+            Command::ReleaseRestore { request: request(world, by) }
+        }
         Commit::Vacate { work, segment } => {
             Command::Vacate { work: binding.work(work), segment: binding.segment(work, segment) }
         }
@@ -161,7 +176,10 @@ fn create_work(world: &World, binding: &Binding, by: DeliveryIx) -> Command {
     let delivery = world.delivery(by);
     let (parent, authorised) = match delivery.asks {
         Some(Ask::Create { parent, authorised }) => (parent, authorised),
-        Some(Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_)) | None => (None, false),
+        Some(
+            Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore,
+        )
+        | None => (None, false),
     };
     let kind = world.kind(delivery.decides.kind);
     Command::CreateWork {
@@ -213,6 +231,48 @@ fn decision(world: &World, of: worlds::Decision, snapshot: &Snapshot) -> Decisio
     }
 }
 
+/// What an executor says of the delay of a retry. A valid hint is exactly as long as the bound allows and an excessive one
+/// a millisecond longer; an invalid one takes every form in turn. RETRY-15 RETRY-16 RETRY-17
+fn hinted(world: &World, by: Authority, hint: Hint) -> Option<RetryHint> {
+    let bound = i64::try_from(ticks(world.hint).0).unwrap_or(i64::MAX);
+    match hint {
+        Hint::None => None,
+        Hint::Valid => Some(RetryHint::Delay(bound)),
+        Hint::Excessive => Some(RetryHint::Delay(bound.saturating_add(1))),
+        Hint::Invalid => Some(match (u64::from(by.attempt.0) + by.epoch.0) % 4 {
+            0 => RetryHint::Delay(0),
+            1 => RetryHint::Delay(-1),
+            2 => RetryHint::Delay(i64::MIN),
+            _ => RetryHint::Unreadable,
+        }),
+    }
+}
+
+/// What the failure of an attempt leads to that is claimed now: its kind's to say, as it is configured now. RETRY-03
+/// BIND-10
+fn pinned_policy(
+    world: &World,
+    binding: &Binding,
+    rows: &mut Rows<'_>,
+    work: WorkIx,
+) -> Result<RetryPolicy, SubjectError> {
+    let Some(name) = rows.kind(binding.work(work))? else { return Ok(RetryPolicy::default()) };
+    let kind = below(world.kinds.len()).find(|kind| world.kind(*kind).name == name);
+    let kind = kind.ok_or_else(|| stranger("kind", &name))?;
+    let reloads = binding.reloads(binding.generation());
+    let generation = reloads.ok_or_else(|| stranger("generation", &binding.generation()))?;
+    let policy = world.policy(kind, generation);
+    Ok(RetryPolicy {
+        attempts: u32::from(policy.budget),
+        backoff: policy.steps.iter().copied().map(ticks).collect(),
+        exhausted: match policy.exhausted {
+            worlds::Exhausted::Keep => domain::Exhausted::Keep,
+            worlds::Exhausted::Fail => domain::Exhausted::Fail,
+        },
+        hint_max: ticks(world.hint),
+    })
+}
+
 /// What was evaluated; for an event nobody evaluated, a proposal the answer does not look at.
 fn proposal(binding: &Binding, event: EventIx) -> Proposal {
     binding.proposal(event).cloned().unwrap_or(Proposal {
@@ -233,6 +293,7 @@ fn claim(
 ) -> Result<Command, SubjectError> {
     let pinned = world.binding(work);
     let limit = u32::try_from(world.capacity).unwrap_or(u32::MAX);
+    let retry = pinned_policy(world, binding, rows, work)?;
     let scope = rows.scope(binding.work(work))?;
     let scope = scope.and_then(|path| names::scope_of(world, &path));
     let limited = |scope| ScopeLimit { scope: names::scope(world, scope), limit };
@@ -247,6 +308,7 @@ fn claim(
             resumes: pinned.resumes,
             holds_until_pin: pinned.holds,
             active: pinned.active.map(ticks),
+            retry,
         },
         capacity: scope.map_or_else(Vec::new, |scope| world.upwards(scope).map(limited).collect()),
     })
@@ -372,6 +434,8 @@ fn receipt(binding: &Binding, receipt: &Receipt) -> Result<law::Receipt, Subject
         | Receipt::Ended { .. }
         | Receipt::Vacated { .. }
         | Receipt::Held { .. }
+        | Receipt::Detached { .. }
+        | Receipt::Restored { .. }
         | Receipt::Cancelled { .. } => law::Receipt::Done,
     })
 }
@@ -419,6 +483,7 @@ pub const fn mark(mark: MarkKind) -> law::RouteMark {
         MarkKind::ReplaySuspect => law::RouteMark::ReplaySuspect,
         MarkKind::Release => law::RouteMark::Release,
         MarkKind::Continuation => law::RouteMark::Continuation,
+        MarkKind::StaleRetry => law::RouteMark::StaleRetry,
     }
 }
 
@@ -433,7 +498,9 @@ const fn start(reason: StartReason) -> law::Start {
 const fn deferral(reason: Deferral) -> law::Deferral {
     match reason {
         Deferral::OutOfTurn => law::Deferral::OutOfTurn,
+        Deferral::Restored => law::Deferral::Restored,
         Deferral::Held => law::Deferral::Held,
+        Deferral::Backoff => law::Deferral::Backoff,
         Deferral::Excluded => law::Deferral::Excluded,
         Deferral::Capacity => law::Deferral::Capacity,
     }
@@ -450,11 +517,11 @@ const fn refusal(reason: Refusal) -> law::Refusal {
         reason,
         StaleAuthority LeaseExpired CoreType UnknownEvent UnknownWork UnknownWait StaleTarget
         WrongScope ContradictoryTarget KeyOwned Terminal NotTerminal HasSuccessor Standing
-        AlreadyRouted NotRouted NotHeld NotIdle AttemptOpen WorkWaiting NothingToStart NotLaunching
-        NotHanded NotRunning NotRecovering WaitCannotEnd KeyNotOwned ScopeNotReadable WatermarkAhead
-        WaitCancelled NothingToWakeFrom TimerCancelled NoTimer FiringDisabled SubscriptionEnded
-        NothingToTranslate NotDue MatchAccepted DepthLimit LeaseLive NothingToRecover StaleSegment
-        NotExcluded
+        AlreadyRouted NotRouted NotHeld NothingToRetry NotIdle AttemptOpen WorkWaiting
+        NothingToStart NotLaunching NotHanded NotRunning NotRecovering WaitCannotEnd KeyNotOwned
+        ScopeNotReadable WatermarkAhead WaitCancelled NothingToWakeFrom TimerCancelled NoTimer
+        FiringDisabled NoRetry SubscriptionEnded NothingToTranslate NotDue MatchAccepted DepthLimit
+        LeaseLive NothingToRecover StaleSegment NotExcluded
     )
 }
 
@@ -491,7 +558,7 @@ pub fn learn(
         | (Commit::ClaimRecovery { work }, Receipt::Recovering { work: id, attempt, epoch, .. }) => {
             if let Command::Claim { token, .. } | Command::ClaimRecovery { token, .. } = done {
                 let (work_row, attempt, epoch, token) = (*id, *attempt, *epoch, *token);
-                let authority = domain::Authority { work: work_row, attempt, epoch, token };
+                let authority = Authority { work: work_row, attempt, epoch, token };
                 binding.grant(work, authority);
             }
         }

@@ -4,6 +4,7 @@
 //! alphabet and can be observed; [`lockstep`] walks a whole world beside one, [`crash`] makes one lose and keep commits,
 //! [`corpus`] follows class traces, [`broken`] holds the negative controls.
 
+pub mod audit;
 pub mod binding;
 pub mod broken;
 pub mod commands;

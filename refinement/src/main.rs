@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use abide_model::worlds::{self, World};
+use abide_refinement::audit::{AuditError, Report, audit};
 use abide_refinement::broken::Fault;
 use abide_refinement::crash::Crashed;
 use abide_refinement::difference::Divergence;
@@ -57,6 +58,18 @@ enum Run {
         #[arg(long, value_enum, default_value_t = Named::Sqlite)]
         subject: Named,
     },
+    /// Replay a finished journal against the law and name the first step that it does not allow.
+    ///
+    /// Takes a database, which is opened for reading and must not be changed meanwhile, or what `abide journal export`
+    /// printed. What cannot be judged is counted, with the reason.
+    Audit {
+        /// A database or a journal export.
+        #[arg(value_name = "DB|JOURNAL")]
+        file: PathBuf,
+        /// One JSON object instead of text.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -75,6 +88,16 @@ enum Named {
     HoldsIgnored,
     /// A runtime that does not note what it has translated: must be reported.
     CheckpointIgnored,
+    /// A runtime that starts what waits for its retry: must be reported.
+    BackoffIgnored,
+    /// A runtime that lets an old retry end a later backoff: must be reported.
+    StaleRetryClears,
+    /// A runtime that cuts excessive hints down to the bound: must be reported.
+    HintsClamped,
+    /// A runtime that does not give up what it detaches from: must be reported.
+    DetachIgnored,
+    /// A runtime that takes the tokens of a backup: must be reported.
+    TokensKeptOverRestore,
 }
 
 impl From<Named> for Beside {
@@ -87,12 +110,20 @@ impl From<Named> for Beside {
             Named::AuthorityNotChecked => Self::Broken(Fault::AuthorityNotChecked),
             Named::HoldsIgnored => Self::Broken(Fault::HoldsIgnored),
             Named::CheckpointIgnored => Self::Broken(Fault::CheckpointIgnored),
+            Named::BackoffIgnored => Self::Broken(Fault::BackoffIgnored),
+            Named::StaleRetryClears => Self::Broken(Fault::StaleRetryClears),
+            Named::HintsClamped => Self::Broken(Fault::HintsClamped),
+            Named::DetachIgnored => Self::Broken(Fault::DetachIgnored),
+            Named::TokensKeptOverRestore => Self::Broken(Fault::TokensKeptOverRestore),
         }
     }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Run::Audit { file, json } = &arguments.run {
+        return run_audit(file, *json);
+    }
     let folder = match folder() {
         Ok(folder) => folder,
         Err(error) => return fail(&format!("no temporary folder for the databases: {error}"), 1),
@@ -107,7 +138,49 @@ fn main() -> ExitCode {
             Err(unknown) => fail(&unknown, 2),
         },
         Run::Replay { trace, subject } => run_replay(&trace, subject.into(), folder.path()),
+        Run::Audit { file, json } => run_audit(&file, json),
     }
+}
+
+fn run_audit(file: &Path, json: bool) -> ExitCode {
+    match audit(file) {
+        Ok(report) => {
+            say(&if json { json_line(&report) } else { audit_lines(&report) });
+            ExitCode::SUCCESS
+        }
+        Err(AuditError::Illegal(found)) if json => {
+            say(&json_line(&serde_json::json!({ "illegal": found })));
+            ExitCode::from(1)
+        }
+        Err(found) if found.is_finding() => {
+            say(&format!("unlawful: {found}"));
+            ExitCode::from(1)
+        }
+        Err(error) => fail(&error.to_string(), 2),
+    }
+}
+
+fn audit_lines(report: &Report) -> String {
+    let mut lines = format!(
+        "no unlawful step: {} rows, {} works; {} rows replayed, {} not judged, {} suppressed",
+        report.rows,
+        report.works,
+        report.replayed,
+        report.unjudged(),
+        report.suppressed
+    );
+    for (why, rows) in &report.not_judged {
+        // Writing to a String cannot fail.
+        let _ = write!(lines, "\n  {rows} rows not judged: {why}");
+    }
+    for (work, why) in &report.undecided {
+        let _ = write!(lines, "\n  undecided: {work}: {why}");
+    }
+    let _ = match report.seals {
+        Some(seals) => write!(lines, "\n{seals} seals fit; {} rows unsealed", report.unsealed),
+        None => write!(lines, "\nan export has no seals: whether rows were changed is not known"),
+    };
+    lines
 }
 
 /// Where databases are made: in memory where the system has such a place. What is crashed here is the process, never the

@@ -99,6 +99,10 @@ fn derived_slot(
             let by = event.provenance?;
             world.ended_of(binding.work_of(by.work)?, u8::try_from(by.attempt.0).ok()?)
         }
+        Derived::Retry => {
+            let work = binding.work_of(event.target?)?;
+            world.retry_of(work, u8::try_from(event.failed?.0).ok()?)
+        }
         // Which Work it makes was decided by the event that came too late, under what is current as it is made.
         Derived::Successor => {
             let made = seen.works.iter().find(|work| Some(work.work) == event.work)?;
@@ -117,12 +121,14 @@ fn made_by(world: &World, event: EventIx) -> Option<WorkIx> {
             let delivery = world.delivery(delivery);
             match delivery.asks? {
                 Ask::Create { .. } | Ask::Reopen(_) => delivery.decides.proposes,
-                Ask::Replay(_) | Ask::Release(_) => None,
+                Ask::Replay(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore => None,
             }
         }
-        Origin::Timeout(_) | Origin::Continuation(_) | Origin::Alias(..) | Origin::Ended(..) => {
-            None
-        }
+        Origin::Timeout(_)
+        | Origin::Continuation(_)
+        | Origin::Alias(..)
+        | Origin::Ended(..)
+        | Origin::Retry(..) => None,
     }
 }
 
@@ -140,6 +146,8 @@ pub fn view(world: &World, binding: &Binding, seen: &Observation) -> Result<View
     works.sort_by_key(|(ix, _)| *ix);
     Ok(View {
         generation: names.generation(seen.generation)?,
+        incarnation: small(seen.incarnation.0, "incarnation")?,
+        restore_hold: seen.restored,
         events: seen
             .events
             .iter()
@@ -230,6 +238,8 @@ impl Names<'_> {
             failures: small(work.failures, "failures")?,
             excluded: exclusion(work),
             idle: self.armed(work.idle_at)?,
+            backoff: work.backoff.map(|failed| small(failed.0, "attempt")).transpose()?,
+            retry: self.timer(work.retry)?,
             predecessor: work.predecessor.map(|id| self.work(id)).transpose()?,
             parent: work.parent.map(|id| self.work(id)).transpose()?,
             closed_by: work.closed_by.map(|seq| self.event(seq)).transpose()?,
@@ -276,13 +286,17 @@ impl Names<'_> {
             status: wait_status(wait.status),
             watermark: rank(wait.after)?,
             winner: wait.winner.map(|seq| self.event(seq)).transpose()?,
-            timer: match wait.timer {
-                SeenTimer::None => TimerView::None,
-                SeenTimer::Disabled => TimerView::Disabled,
-                SeenTimer::Armed(at) => self.armed(Some(at))?,
-            },
+            timer: self.timer(wait.timer)?,
             checkpoint: wait.checkpoint.map(rank).transpose()?,
         })
+    }
+
+    fn timer(&self, timer: SeenTimer) -> Result<TimerView, SubjectError> {
+        match timer {
+            SeenTimer::None => Ok(TimerView::None),
+            SeenTimer::Disabled => Ok(TimerView::Disabled),
+            SeenTimer::Armed(at) => self.armed(Some(at)),
+        }
     }
 
     /// Ticks left, rounded up, so that an instant between two ticks is not taken for the later one.
@@ -323,14 +337,18 @@ impl Names<'_> {
                     format!("{}/{}", self.world.wait(wait).name, self.world.event_name(source));
                 about(self.world.alias_of(wait, source), RejectionKind::Alias, of)
             }
-            Derived::TurnEnded => {
+            Derived::TurnEnded | Derived::Retry => {
                 let (Some(work), Some(attempt)) = (row.work, row.attempt) else {
                     return Err(stranger("rejection", &row.parent));
                 };
                 let work = known_work(self.binding, work)?;
                 let attempt = small(attempt.0, "attempt")?;
                 let of = format!("{}/{attempt}", self.world.work_name(work));
-                about(self.world.ended_of(work, attempt), RejectionKind::TurnEnd, of)
+                let (slot, kind) = match row.kind == Derived::TurnEnded {
+                    true => (self.world.ended_of(work, attempt), RejectionKind::TurnEnd),
+                    false => (self.world.retry_of(work, attempt), RejectionKind::Retry),
+                };
+                about(slot, kind, of)
             }
             Derived::Successor | Derived::Replay => {
                 let kind = match row.kind == Derived::Successor {

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use abide::command::{Command, Outcome as Answer, Receipt};
 use abide::domain::{Actor, Millis};
 use abide::law;
-use abide::store::{Engine, Observation, Session, Store, StoreError, Tx, Value, observe};
+use abide::store::engine::query_all;
+use abide::store::{Engine, Observation, Session, Store, StoreError, Tx, Value, journal, observe};
 use abide_model::action::{Commit, Env};
 use abide_model::index::{WaitIx, WorkIx};
 use abide_model::outcome::Outcome;
@@ -52,6 +53,16 @@ impl<'s> InMemory<'s> {
         let binding = begin(&mut session, world)?;
         let here = Here { binding, seen: None };
         Ok(Self { world, session, here, saved: Vec::new() })
+    }
+
+    /// Commits everything performed so far under one seal, as a batch of the writer does, so that its journal can be read.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn keep(mut self) -> Result<(), SubjectError> {
+        journal::seal(&mut self.session)?;
+        self.session.commit()?;
+        Ok(())
     }
 
     /// What the store shows, read once for each state.
@@ -123,6 +134,30 @@ impl Tampered for InMemory<'_> {
         self.here.seen = None;
         self.session.execute("UPDATE subscription SET checkpoint = 0 WHERE wait = ?1", &[wait])?;
         Ok(())
+    }
+
+    fn forget_backoff(&mut self, work: WorkIx) -> Result<(), SubjectError> {
+        let work = Value::Int(self.here.binding.work(work).0);
+        self.here.seen = None;
+        let forget = "UPDATE work SET backoff = NULL, retry_at = NULL, retry_disabled = NULL \
+                      WHERE id = ?1";
+        self.session.execute(forget, &[work])?;
+        Ok(())
+    }
+
+    fn perform_keeping_tokens(&mut self, commit: Commit) -> Result<Outcome, SubjectError> {
+        let held = "SELECT work, n, token FROM attempt WHERE token IS NOT NULL";
+        let tokens = query_all(&mut self.session, held, &[], |row| {
+            Ok((row.int(0)?, row.int(1)?, row.blob(2)?.to_owned()))
+        })?;
+        let outcome = self.perform(commit)?;
+        self.here.seen = None;
+        for (work, n, token) in tokens {
+            let values = [work.into(), n.into(), token.as_slice().into()];
+            let keep = "UPDATE attempt SET token = ?3 WHERE work = ?1 AND n = ?2";
+            self.session.execute(keep, &values)?;
+        }
+        Ok(outcome)
     }
 }
 
@@ -297,7 +332,13 @@ fn surroundings(
             binding.set_now(binding.now() + tick);
         }
         Env::Crash => binding.crash(),
-        Env::ProcessExits { .. } => {}
+        // Hosts and processes are no facts of the runtime: it learns of them by commands alone.
+        Env::ProcessExits { .. }
+        | Env::Launch { .. }
+        | Env::Proceed { .. }
+        | Env::LetGo { .. }
+        | Env::ProcessEnds { .. }
+        | Env::KeeperDies { .. } => {}
     }
     Ok(())
 }

@@ -67,6 +67,13 @@ fn subscriptions_identities_and_their_suspects_are_performed_as_the_law_says() {
 }
 
 #[test]
+fn failures_hints_and_retries_are_performed_as_the_law_says() {
+    let run = holds("hints", Beside::Sqlite);
+    assert_eq!(run.transitions(), run.explored.transitions);
+    assert!(run.walked.is_some_and(|walked| walked.probes > 0 && walked.instants > 0));
+}
+
+#[test]
 fn the_model_beside_itself_never_differs() {
     let run = holds("pauses", Beside::Model);
     assert_eq!(run.transitions(), run.explored.transitions);
@@ -126,9 +133,32 @@ fn a_checkpoint_that_is_not_noted_is_reported_with_the_sequence_it_forgot() {
 }
 
 #[test]
+fn a_claim_in_a_backoff_is_reported_with_the_backoff_that_stood() {
+    let report = parts("hints", Fault::BackoffIgnored).report();
+    assert!(report.contains("the model answers   not now, backoff"), "{report}");
+    let last = report.lines().find(|line| line.starts_with('→')).expect("the step is marked");
+    assert!(last.contains("claims watch"), "{report}");
+}
+
+#[test]
+fn a_hint_that_is_cut_down_is_reported_with_the_timer_it_armed() {
+    let divergence = parts("hints", Fault::HintsClamped);
+    let report = divergence.report();
+    assert!(matches!(divergence.what, Parting::View { .. }), "{report}");
+    assert!(report.contains("retry model"), "{report}");
+}
+
+#[test]
 fn every_planted_fault_is_reported_somewhere() {
-    let worlds = ["pauses", "pauses", "wait-races", "aliases"];
-    for (fault, world) in Fault::ALL.into_iter().zip(worlds) {
+    for fault in Fault::ALL {
+        let world = match fault {
+            Fault::WakeSuppressed | Fault::AuthorityNotChecked => "pauses",
+            Fault::HoldsIgnored => "wait-races",
+            Fault::CheckpointIgnored => "aliases",
+            Fault::BackoffIgnored | Fault::StaleRetryClears | Fault::HintsClamped => "hints",
+            Fault::DetachIgnored => "crash-grain",
+            Fault::TokensKeptOverRestore => "restore",
+        };
         let report = parts(world, fault).report();
         assert!(report.contains(fault.name()), "{report}");
     }

@@ -2,9 +2,11 @@
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::http::{Answer, Connection};
 
@@ -24,11 +26,19 @@ impl Daemon {
     /// # Errors
     /// The binary is missing, or the daemon ended before it was ready; its output is in the message.
     pub fn start(folder: &Path) -> io::Result<Self> {
+        Self::start_as(&binary("abide")?, folder)
+    }
+
+    /// The same of another program that serves as `abide` does.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_as(program: &Path, folder: &Path) -> io::Result<Self> {
         let log = std::fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(folder.join("daemon.log"))?;
-        let mut child = Command::new(binary("abide")?)
+        let mut child = Command::new(program)
             .args(["serve", "-c"])
             .arg(folder.join("abide.toml"))
             .stdin(Stdio::null())
@@ -58,6 +68,32 @@ impl Daemon {
     pub fn kill(mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait().map(|_| ())
+    }
+
+    /// Asks the daemon to stop.
+    ///
+    /// # Errors
+    /// It could not be told.
+    pub fn ask_to_stop(&self) -> io::Result<()> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        Ok(kill_process(pid.ok_or(io::ErrorKind::InvalidInput)?, Signal::TERM)?)
+    }
+
+    /// Asks the daemon to stop and waits until it has.
+    ///
+    /// # Errors
+    /// It could not be told or waited for.
+    pub fn stop(mut self) -> io::Result<ExitStatus> {
+        self.ask_to_stop()?;
+        self.child.wait()
+    }
+
+    /// How the daemon ended, if it has.
+    ///
+    /// # Errors
+    /// It cannot be waited for.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
     }
 
     /// Asks the operator door as the configured principal `ops`.

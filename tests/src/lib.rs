@@ -2,6 +2,7 @@
 
 pub mod corpus;
 pub mod daemon;
+pub mod drill;
 pub mod http;
 pub mod live;
 pub mod scenario;

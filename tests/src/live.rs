@@ -8,8 +8,8 @@ use abide::clock::{Clock, TimeSource};
 use abide::command::{Command, Outcome, Receipt};
 use abide::domain::{
     Actor, AttemptUid, Authority, BindingPin, CausalLimits, Deadline, Decision, Duration, Ending,
-    EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, ScopeLimit, Segment, Seq,
-    Source, Token, WaitId, WaitUid, WorkId,
+    EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, RetryPolicy, ScopeLimit,
+    Segment, Seq, Source, Token, WaitId, WaitUid, WorkId,
 };
 use abide::extension::route::{self, EventView, RouteAction, RouteHandler, Sender, WorkView};
 use abide::law::routing::{Snapshot, snapshot};
@@ -206,7 +206,18 @@ impl Live {
     /// # Panics
     /// If it is not startable.
     pub fn claim(&self, work: WorkId) -> Authority {
-        let (command, token) = claim(work);
+        self.claim_under(work, RetryPolicy::default())
+    }
+
+    /// Claims a Work whose failures are to lead to what a policy says.
+    ///
+    /// # Panics
+    /// If it is not startable.
+    pub fn claim_under(&self, work: WorkId, retry: RetryPolicy) -> Authority {
+        let (mut command, token) = claim(work);
+        if let Command::Claim { pin, .. } = &mut command {
+            pin.retry = retry;
+        }
         let receipt = self.accepted(command);
         let Receipt::Claimed { attempt, epoch, .. } = receipt else {
             panic!("a claim was answered {receipt:?}")
@@ -277,6 +288,7 @@ pub fn claim(work: WorkId) -> (Command, Token) {
         resumes: true,
         holds_until_pin: false,
         active: None,
+        retry: RetryPolicy::default(),
     };
     let limit = |scope: &str| ScopeLimit { scope: scope.to_owned(), limit: 1_000 };
     let capacity = vec![limit(SCOPE), limit(ELSEWHERE)];

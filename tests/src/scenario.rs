@@ -5,10 +5,10 @@
 //! step, and must fail on the runtimes that are broken where it looks.
 
 use abide_model::action::{
-    Action, Authority, Commit, Ending, Env, Expect, Mark, NamedAction, Verdict,
+    Action, Authority, Commit, Ending, Env, Expect, Hint, Mark, NamedAction, Verdict,
 };
 use abide_model::outcome::Outcome;
-use abide_model::view::{EventView, View, WorkView};
+use abide_model::view::{EventView, TimerView, View, WorkView};
 use abide_model::worlds::{World, named};
 use abide_refinement::subject::Subject;
 
@@ -137,6 +137,25 @@ impl Seen {
         attempt.map_or_else(|| "absent".to_owned(), |attempt| code(&attempt.status))
     }
 
+    /// How many failures of a Work are counted.
+    #[must_use]
+    pub fn failures(&self, work: &str) -> u8 {
+        self.work(work).map_or(0, |work| work.failures)
+    }
+
+    /// The failed attempt that a Work is in backoff of, and the ticks until its retry is due.
+    #[must_use]
+    pub fn backoff(&self, work: &str) -> Option<(u8, TimerView)> {
+        let work = self.work(work)?;
+        work.backoff.map(|failed| (failed, work.retry))
+    }
+
+    /// Whether a Work is neither in a backoff nor has a retry armed.
+    #[must_use]
+    pub fn retries_nothing(&self, work: &str) -> bool {
+        self.work(work).is_some_and(|work| work.backoff.is_none() && work.retry == TimerView::None)
+    }
+
     /// The status of the last wait of a Work, as its code.
     #[must_use]
     pub fn wait_status(&self, work: &str) -> String {
@@ -162,6 +181,12 @@ impl Scenario {
     #[must_use]
     pub fn in_world(world: &str, name: &'static str) -> Self {
         let world = named(world).unwrap_or_else(|| panic!("there is no world `{world}`"));
+        Self::within(world, name)
+    }
+
+    /// A scenario in a world of its own.
+    #[must_use]
+    pub const fn within(world: &'static World, name: &'static str) -> Self {
         Self { name, world, steps: Vec::new() }
     }
 
@@ -316,7 +341,11 @@ about_event! {
     /// The holder hands the Work off: it stays open.
     hand_off = |work| ends(work, Authority::Current, Ending::Handoff, false);
     /// The holder fails.
-    fail = |work| Action::Commit(Commit::Fail { work, by: Authority::Current });
+    fail = |work| fails(work, Authority::Current, Hint::None);
+    /// A superseded holder fails.
+    stale_fail = |work| fails(work, Authority::Stale, Hint::None);
+    /// The holder gives its lease up.
+    detach = |work| Action::Commit(Commit::Detach { work, by: Authority::Current });
     /// The holder hands the Work off and declares a status, which is published.
     hand_off_declaring = |work| ends(work, Authority::Current, Ending::Handoff, true);
     /// A superseded holder completes.
@@ -328,11 +357,39 @@ about_event! {
         let (by, verdict) = (Authority::Current, Verdict::Adopted);
         Action::Commit(Commit::SettleRecovery { work, by, verdict })
     };
+    /// A recoverer that was superseded found the attempt's own process.
+    stale_adopted = |work| {
+        let (by, verdict) = (Authority::Stale, Verdict::Adopted);
+        Action::Commit(Commit::SettleRecovery { work, by, verdict })
+    };
     /// The recoverer could not verify anything.
     not_adoptable = |work| {
         let (by, verdict) = (Authority::Current, Verdict::NotAdoptable);
         Action::Commit(Commit::SettleRecovery { work, by, verdict })
     };
+}
+
+fn fails(work: String, by: Authority, hint: Hint) -> NamedAction {
+    Action::Commit(Commit::Fail { work, by, hint })
+}
+
+/// The holder fails and says when it would try again.
+#[must_use]
+pub fn fail_hinting(work: &str, hint: Hint) -> NamedAction {
+    fails(work.to_owned(), Authority::Current, hint)
+}
+
+/// The retry of a failed attempt is accepted.
+#[must_use]
+pub fn fire_retry(work: &str, attempt: u8) -> NamedAction {
+    Action::Commit(Commit::FireRetry { work: work.to_owned(), attempt })
+}
+
+/// A person has failed Work tried again.
+#[must_use]
+pub fn retry(work: &str, request: &str) -> NamedAction {
+    let (work, request) = (work.to_owned(), request.to_owned());
+    Action::Commit(Commit::Retry { work, expect: Expect::Any, request })
 }
 
 fn ends(work: String, by: Authority, ending: Ending, declares: bool) -> NamedAction {
@@ -346,6 +403,7 @@ pub fn expecting(meant: Expect, mut action: NamedAction) -> NamedAction {
         Commit::Cancel { expect, .. }
         | Commit::Hold { expect, .. }
         | Commit::Release { expect, .. }
+        | Commit::Retry { expect, .. }
         | Commit::Reopen { expect, .. },
     ) = &mut action
     {
@@ -405,6 +463,12 @@ pub fn register(work: &str, wait: &str, after: Mark) -> NamedAction {
 #[must_use]
 pub fn tick() -> NamedAction {
     Action::World(Env::Tick)
+}
+
+/// Time moves by so many ticks.
+#[must_use]
+pub fn ticks(count: usize) -> Vec<NamedAction> {
+    vec![tick(); count]
 }
 
 /// An event is evaluated and its route committed.

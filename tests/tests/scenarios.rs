@@ -44,6 +44,9 @@ shared! {
     wait_watermark_and_timeout_only
     dependency_subscription_alias
     lease_loss_adoption_and_stale_result
+    retry_backoff_exhaustion_and_manual_event
+    retry_cancel_orders
+    retry_hint_validation
     storage_suite
 }
 
@@ -137,6 +140,29 @@ fn control_driver_forgets_what_it_translated() {
     let shared = named("dependency_subscription_alias").expect("it is listed");
     let reports = broken_by(Fault::CheckpointIgnored, shared);
     assert!(!reports.is_empty(), "a driver that keeps no checkpoint passed");
+}
+
+/// A fault, the scenario that looks there, and what its report must say.
+const RETRIES: &[(Fault, &str, &str)] = &[
+    (Fault::BackoffIgnored, "retry_backoff_exhaustion_and_manual_event", "backoff"),
+    (Fault::StaleRetryClears, "retry_backoff_exhaustion_and_manual_event", "stale_retry"),
+    (Fault::HintsClamped, "retry_hint_validation", "the first step counts"),
+    (Fault::DetachIgnored, "lease_loss_adoption_and_stale_result", "lease_expired"),
+    (Fault::AuthorityNotChecked, "lease_loss_adoption_and_stale_result", "stale_authority"),
+    (Fault::HoldsIgnored, "retry_backoff_exhaustion_and_manual_event", "held"),
+];
+
+#[test]
+fn control_drivers_that_retry_too_early_or_detach_in_name_only() {
+    for (fault, id, says) in RETRIES {
+        let reports = broken_by(*fault, named(id).expect("it is listed"));
+        assert!(
+            reports.iter().any(|report| report.contains(fault.name()) && report.contains(says)),
+            "the driver with {} passed {id}, or its report does not say `{says}`:\n{}",
+            fault.name(),
+            reports.join("\n\n"),
+        );
+    }
 }
 
 /// Parts that no broken law of the model fails, because none breaks what they show. A new part is not among them unless

@@ -268,6 +268,12 @@ impl From<Deferral> for ApiError {
     fn from(deferral: Deferral) -> Self {
         let next = match deferral {
             Deferral::OutOfTurn => "nothing: it is routed by itself once the earlier one is",
+            Deferral::Restored => {
+                "see that nothing of its other life runs on, then `abide hold release --restore`"
+            }
+            Deferral::Backoff => {
+                "nothing: it starts by itself; `abide work retry` starts it at once"
+            }
             Deferral::Held => "`abide why` on the work says what would lift the hold",
             Deferral::Excluded => "nothing: it goes on by itself once that process has exited",
             Deferral::Capacity => {
@@ -370,6 +376,13 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
             "`abide why` on the event says what it waits for; `abide event drop` gives it up",
         ),
         Refusal::NotHeld => (StatusCode::CONFLICT, "nothing: `abide why` says where the work is"),
+        Refusal::NothingToRetry => (
+            StatusCode::CONFLICT,
+            "`abide why` on the work says what it waits for; only a failure is retried",
+        ),
+        Refusal::NoRetry => {
+            (StatusCode::CONFLICT, "nothing: `abide work show` tells whether a retry is due")
+        }
         Refusal::NotIdle => (StatusCode::CONFLICT, "nothing: it is closed once it is idle"),
         Refusal::ScopeNotReadable => (
             StatusCode::FORBIDDEN,
@@ -430,7 +443,7 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
 mod tests {
     use super::*;
 
-    const REFUSALS: [Refusal; 43] = [
+    const REFUSALS: [Refusal; 45] = [
         Refusal::StaleAuthority,
         Refusal::LeaseExpired,
         Refusal::CoreType,
@@ -448,6 +461,7 @@ mod tests {
         Refusal::AlreadyRouted,
         Refusal::NotRouted,
         Refusal::NotHeld,
+        Refusal::NothingToRetry,
         Refusal::NotIdle,
         Refusal::AttemptOpen,
         Refusal::WorkWaiting,
@@ -465,6 +479,7 @@ mod tests {
         Refusal::NoTimer,
         Refusal::TimerCancelled,
         Refusal::FiringDisabled,
+        Refusal::NoRetry,
         Refusal::SubscriptionEnded,
         Refusal::NothingToTranslate,
         Refusal::NotDue,
@@ -491,8 +506,14 @@ mod tests {
 
     #[test]
     fn a_deferral_and_a_conflict_ask_for_another_try() {
-        let deferrals =
-            [Deferral::OutOfTurn, Deferral::Held, Deferral::Excluded, Deferral::Capacity];
+        let deferrals = [
+            Deferral::OutOfTurn,
+            Deferral::Restored,
+            Deferral::Held,
+            Deferral::Backoff,
+            Deferral::Excluded,
+            Deferral::Capacity,
+        ];
         let again = deferrals.map(ApiError::from).into_iter().chain([ApiError::conflict()]);
         for error in again {
             let code = error.code().to_owned();

@@ -19,7 +19,7 @@ use super::tool_types::{
     BeatAnswer, InputsAnswer, WaitAnswer, WaitDeadline, WaitKey, WaitRequest, WaitSource,
 };
 use crate::api::extract::Asked;
-use crate::command::{Command, Receipt, Refusal};
+use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::config::KEY_MAX;
 use crate::domain::{
     Actor, AttemptNo, Authority, Deadline, Duration, Key, Millis, Seq, Source, Token, TokenHash,
@@ -69,12 +69,26 @@ async fn beat(
     headers: HeaderMap,
 ) -> Result<Json<BeatAnswer>, ApiError> {
     let by = caller(&context, &token(&headers)?).await?;
+    if !context.driven.runs(&by) {
+        return unrenewed(&context, by).await;
+    }
     let pinned = context.pinned(by.work, by.attempt).await;
     let lease = pinned.map_err(|why| ApiError::unconfigured(&why))?.binding.lease;
-    let outcome = context.writer.apply(actor(&by), Command::Renew { by, lease }).await?;
+    let outcome = applied(&context, &by, Command::Renew { by, lease }).await?;
     let (receipt, _) = settled(outcome)?;
     let Receipt::Renewed { expires_at, .. } = receipt else { return Err(other(&receipt)) };
     Ok(Json(BeatAnswer { expires_at }))
+}
+
+/// What a process hears whose segment nobody hosts here: whose lease ends, for a host that is gone
+/// is replaced. A process that could keep it up by itself would keep every recoverer away. LEASE-08
+async fn unrenewed(context: &Context, by: Authority) -> Result<Json<BeatAnswer>, ApiError> {
+    let read = context.read(move |tx| attempts::referred(tx, by.work, by.attempt)).await?;
+    match read.expires_at.filter(|_| read.epoch == by.epoch && read.token == Some(by.token)) {
+        None => Err(Refusal::StaleAuthority.into()),
+        Some(expires_at) if expires_at <= context.now() => Err(Refusal::LeaseExpired.into()),
+        Some(expires_at) => Ok(Json(BeatAnswer { expires_at })),
+    }
 }
 
 /// Registers a wait; the answer is durable, and the caller's authority is gone with it. WAIT-16
@@ -93,7 +107,13 @@ async fn wait(
     let request: WaitRequest = serde_json::from_slice(&body)
         .map_err(|error| ApiError::malformed(format!("the body is no wait: {error}")))?;
     let command = register(&context, by, uid, request).await?;
-    let (receipt, _) = settled(context.writer.apply(actor(&by), command).await?)?;
+    let outcome = applied(&context, &by, command).await?;
+    // Whoever speaks runs, so that its attempt is pinned, or its takeover is about to be settled: it
+    // has its new token already. ADOPT-15
+    if outcome == Outcome::Refused(Refusal::NotRunning) {
+        return Err(ApiError::recovering());
+    }
+    let (receipt, _) = settled(outcome)?;
     let Receipt::Waiting { winner, .. } = receipt else { return Err(other(&receipt)) };
     Ok((StatusCode::CREATED, Json(WaitAnswer { wait: uid.to_string(), winner })))
 }
@@ -265,6 +285,20 @@ async fn caller(context: &Context, token: &TokenHash) -> Result<Authority, ApiEr
         (None, true) => Err(ApiError::recovering()),
         (None, false) => Err(Refusal::StaleAuthority.into()),
     }
+}
+
+/// What a caller asked for. Where its token was replaced since it was looked up, it is answered as one that comes
+/// now: a takeover that is about to replace the token is no end of the attempt. LEASE-13 ADOPT-15
+pub(crate) async fn applied(
+    context: &Context,
+    by: &Authority,
+    command: Command,
+) -> Result<Outcome, ApiError> {
+    let outcome = context.writer.apply(actor(by), command).await?;
+    if outcome == Outcome::Refused(Refusal::StaleAuthority) {
+        caller(context, &by.token).await?;
+    }
+    Ok(outcome)
 }
 
 const fn actor(by: &Authority) -> Actor {

@@ -153,6 +153,10 @@ pub struct ResultRequest {
     /// What it leaves for the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation: Option<String>,
+    /// With `failed`: when to try again, as it was given: a duration like `90s` or `2h30m`, or an
+    /// instant in RFC 3339. Anything else is a hint that nobody can read. RETRY-16
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<String>,
 }
 
 /// The outcomes a process may declare.

@@ -5,7 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AttemptStatus, Hold, MarkKind, Phase, WaitStatus, WorkStatus};
+use crate::domain::{
+    AttemptStatus, Exhausted, HintFinding, Hold, MarkKind, Phase, WaitStatus, WorkStatus,
+};
 
 /// One page of a list; `next` is the `after` of the following page, absent at the end.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +127,12 @@ pub struct WorkRow {
     pub closed_by: Option<i64>,
     /// A process of an earlier segment may still run.
     pub excluded: bool,
+    /// Failures counted since its last success or manual retry. RETRY-09
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub failures: u32,
+    /// The retry that it waits for. RETRY-04
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub backoff: Option<BackoffRow>,
     /// Its keys, `source#external-id`.
     pub keys: Vec<String>,
     /// Attempts made.
@@ -133,6 +141,29 @@ pub struct WorkRow {
     pub pending: u64,
     /// When it was created.
     pub created_at: String,
+}
+
+/// The retry that a Work waits for.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct BackoffRow {
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// When its retry is due; absent once the retry is accepted, and only to be routed. RETRY-19
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub due: Option<String>,
+    /// A causal limit refused it, and it fires no more. CAUSE-33
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub disabled: bool,
+}
+
+/// What an executor said of the delay of a retry. RETRY-16
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct HintRow {
+    /// Milliseconds it asked for; absent if that could not be read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delay_ms: Option<i64>,
+    /// What was made of it; only a valid one counts.
+    pub finding: HintFinding,
 }
 
 /// One attempt with what it was handed.
@@ -148,7 +179,7 @@ pub struct AttemptRow {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phase: Option<Phase>,
     /// The claim it is, or was last, held under.
-    pub epoch: u32,
+    pub epoch: u64,
     /// The binding it is pinned to.
     #[serde(default)]
     pub binding: String,
@@ -165,6 +196,9 @@ pub struct AttemptRow {
     /// What its executor said at the end, or why it failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub result: Option<String>,
+    /// What its executor said of the delay of a retry, if anything.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hint: Option<HintRow>,
 }
 
 /// One Wait.
@@ -227,8 +261,8 @@ pub struct WorkDetail {
 pub struct RejectionRow {
     /// The refused delivery's identity.
     pub delivery: String,
-    /// What it would have been: `timeout`, `continuation`, `alias`, `turn_ended`, `successor` or
-    /// `replay`.
+    /// What it would have been: `timeout`, `continuation`, `alias`, `turn_ended`, `successor`,
+    /// `replay` or `retry`.
     #[serde(default)]
     pub kind: String,
     /// The event it would have descended from.
@@ -265,17 +299,29 @@ pub struct Why {
 /// An armed timer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TimerRow {
-    /// What it ends: `wait`, or `idle` for Work that would be closed.
+    /// What it ends: `wait`, `retry` for a backoff, or `idle` for Work that would be closed.
     pub kind: String,
     /// The Work it is of.
     pub work: String,
     /// The Wait it ends, if it ends one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait: Option<String>,
+    /// The failed attempt it retries, if it retries one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub attempt: Option<u32>,
     /// When it is due.
     pub due: String,
     /// A causal limit refused it once, and it fires no more. CAUSE-33
     pub disabled: bool,
+}
+
+/// What keeps everything from starting, by the whole database. OURS-21
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RestoreRow {
+    /// It was restored from a backup, and nobody has released it yet.
+    pub held: bool,
+    /// How often it was restored, from 1.
+    pub incarnation: u32,
 }
 
 /// A Work that a hold keeps from starting.
@@ -283,6 +329,9 @@ pub struct TimerRow {
 pub struct HoldRow {
     /// The Work.
     pub work: String,
+    /// Its last attempt; 0 for none yet.
+    #[serde(default)]
+    pub attempts: u32,
     /// Where it is.
     pub status: WorkStatus,
     /// Every hold that stands.
@@ -414,6 +463,23 @@ pub struct KindRow {
     /// Milliseconds its Work may be idle after a handoff.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub close_after_ms: Option<u64>,
+    /// What the failures of its attempts lead to; absent for standing Work, which counts none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub retry: Option<RetryRow>,
+    /// Milliseconds that a hint of an executor may ask for at most. RETRY-17
+    #[serde(default)]
+    pub hint_max_ms: u64,
+}
+
+/// An effective retry policy. RETRY-03
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RetryRow {
+    /// Failures in total until the budget is used up.
+    pub attempts: u32,
+    /// Milliseconds from failure 1, 2, … until the next attempt is due; the steps that count.
+    pub backoff_ms: Vec<u64>,
+    /// What a used up budget does: hold the Work (`keep`), or end it (`fail`).
+    pub exhausted: Exhausted,
 }
 
 /// One effective binding.
@@ -432,7 +498,7 @@ pub struct BindingRow {
     pub timeout_ms: Option<u64>,
 }
 
-/// Body of `POST /work/{id}/hold`, `release`, `cancel` and `reopen`. A word that is not known is
+/// Body of `POST /work/{id}/hold`, `release`, `retry`, `cancel` and `reopen`. A word that is not known is
 /// refused: a misspelt guard must not become none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -447,6 +513,35 @@ pub struct ActRequest {
     /// Said out loud to cancel standing Work. OURS-10
     #[serde(default, skip_serializing_if = "is_false")]
     pub for_good: bool,
+}
+
+/// Body of `POST /drain`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DrainRequest {
+    /// Milliseconds after which the daemon claims again; no limit if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Claim again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cancel: bool,
+}
+
+/// How far draining has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DrainRow {
+    /// Which daemon answers: one that is started anew has another.
+    #[serde(default)]
+    pub instance: String,
+    /// Nothing more is claimed.
+    pub draining: bool,
+    /// Attempts that run.
+    pub running: u64,
+    /// Their Works, or the first of them.
+    pub works: Vec<String>,
+    /// Milliseconds after which the daemon claims again, if there is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_ms: Option<u64>,
 }
 
 /// Body of `POST /work`.
@@ -478,6 +573,11 @@ pub struct CreateRequest {
 pub struct DropRequest {
     /// Why, for people; asked for, because nothing else will tell. OURS-07
     pub reason: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -1,11 +1,18 @@
-//! `abide doctor`: what can be checked on data at rest. It needs no daemon and repairs nothing.
+//! `abide doctor`: what can be checked on data at rest, and how a daemon is that runs on it. It needs
+//! no daemon and repairs nothing.
 
 use std::path::Path;
 
-use super::place::Place;
+use serde::Deserialize;
+
+use super::operator::Operator;
+use super::place::{Asked, Place};
 use super::show::Screen;
 use super::show::text::{counted, printable, wrapped};
-use super::{Code, Failure, Ran, output};
+use super::{Code, Failure, Ran, block_on, output};
+use crate::config::length;
+use crate::domain::Duration;
+use crate::host::LoopHealth;
 use crate::store::doctor::{self, Finding, Severity};
 use crate::store::reads::{self, Counts};
 use crate::store::{Store, StoreError, journal};
@@ -15,8 +22,9 @@ use crate::store::{Store, StoreError, journal};
 Example:
   abide doctor || abide doctor --json > findings.ndjson
 
-It reads one snapshot of the database, whether or not a daemon runs on it. It exits 1 if it \
-finds damage; what a daemon will deal with by itself is shown as a note.")]
+It reads one snapshot of the database, whether or not a daemon runs on it. If one does and can be \
+asked, it is asked whether it gets on. It exits 1 if it finds damage, or a daemon that does not; what a \
+daemon will deal with by itself is shown as a note.")]
 pub(super) struct Args {
     /// Print one JSON object for each finding
     #[arg(long)]
@@ -34,10 +42,11 @@ struct Examined {
 
 pub(super) fn run(args: &Args) -> Ran {
     let file = args.place.database()?;
-    let examined = examine(&file).map_err(|error| {
+    let mut examined = examine(&file).map_err(|error| {
         let next = "is it a database of this version of abide?";
         Failure::refused(format!("{} cannot be examined: {error}: {next}", file.display()))
     })?;
+    examined.findings.extend(readiness(&args.place).iter().flat_map(stuck));
     if args.json {
         output::json_lines(&examined.findings)?;
     } else {
@@ -45,6 +54,37 @@ pub(super) fn run(args: &Args) -> Ran {
     }
     let damaged = examined.findings.iter().any(|found| found.severity == Severity::Damage);
     Ok(if damaged { Code::Refused } else { Code::Done })
+}
+
+/// What a daemon says of itself at `/readyz`.
+#[derive(Debug, Deserialize)]
+struct Readiness {
+    storage: String,
+    loops: Vec<LoopHealth>,
+}
+
+/// `None` if no daemon runs, or it answers nobody who asks here.
+fn readiness(place: &Place) -> Option<Readiness> {
+    let asked = Asked { place: place.clone(), principal: None };
+    let operator = Operator::of(&asked).ok()?;
+    block_on(async { operator.body("/readyz").await }).ok().flatten()
+}
+
+/// What keeps a daemon from getting on.
+fn stuck(readiness: &Readiness) -> Vec<Finding> {
+    let finding = |check, what, remedy| Finding { severity: Severity::Damage, check, what, remedy };
+    let storage = Some(&readiness.storage).filter(|storage| *storage != "ok").map(|storage| {
+        let remedy = "free what keeps the database from being written; it goes on by itself then";
+        finding("the daemon can commit", storage.clone(), remedy)
+    });
+    let loops = readiness.loops.iter().filter(|one| one.stuck).map(|one| {
+        let LoopHealth { name, looked_ms_ago, panics, .. } = one;
+        let ago = length(Duration::seconds(looked_ms_ago / 1000));
+        let what = format!("`{name}` looked last {ago} ago, and broke {panics} times");
+        let remedy = "read the daemon's log, then restart it: running attempts go on meanwhile";
+        finding("every loop of the daemon looks", what, remedy)
+    });
+    storage.into_iter().chain(loops).collect()
 }
 
 fn examine(file: &Path) -> Result<Examined, StoreError> {
@@ -130,6 +170,27 @@ mod tests {
         note    not so: an event is either unrouted or marked: event 6
                 next: start the daemon: it routes the event
         ");
+    }
+
+    /// T13
+    #[test]
+    fn a_loop_that_has_stopped_is_a_finding_with_its_age() {
+        let readiness = serde_json::json!({
+            "ready": false, "storage": "ok", "stuck": ["timers"],
+            "loops": [
+                { "name": "router", "looked_ms_ago": 12, "stuck": false, "panics": 0 },
+                { "name": "timers", "looked_ms_ago": 95_400, "stuck": true, "panics": 3 },
+            ],
+        });
+        let mut readiness: Readiness = serde_json::from_value(readiness).expect("its form");
+        let found = stuck(&readiness);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Damage, "it exits 1");
+        assert_eq!(found[0].what, "`timers` looked last 1m 35s ago, and broke 3 times");
+        readiness.loops.clear();
+        assert!(stuck(&readiness).is_empty());
+        "no room".clone_into(&mut readiness.storage);
+        assert_eq!(stuck(&readiness)[0].check, "the daemon can commit");
     }
 
     #[test]

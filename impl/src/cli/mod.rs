@@ -1,5 +1,6 @@
 //! The command line: one file a noun, and one variant of `Noun`.
 
+mod backup;
 mod chain;
 pub mod check;
 mod client;
@@ -7,6 +8,7 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod drain;
 mod emit;
 mod event;
 mod hold;
@@ -17,6 +19,7 @@ mod operator;
 mod output;
 mod place;
 mod rejection;
+mod restore;
 pub mod route;
 mod scope;
 mod serve;
@@ -35,6 +38,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::Environment;
+use crate::points::Points;
 
 const AFTER: &str = "\
 Start with `abide demo` to see it work, or `abide init` for a configuration of your own. `abide \
@@ -61,6 +65,8 @@ enum Noun {
     Check(check::Check),
     #[command(after_help = "Example:\n  ABIDE_LOG=debug abide serve 2>> abide.log")]
     Serve(serve::Args),
+    /// Let the daemon end once no attempt runs, and wait for it
+    Drain(drain::Args),
     Route(route::Route),
     /// Offer an event of your own
     Emit(emit::Args),
@@ -84,6 +90,10 @@ enum Noun {
     Config(config::Args),
     /// What came of an event, as a tree
     Chain(chain::Args),
+    /// Write one snapshot of the database into a file, whether or not the daemon runs
+    Backup(backup::Args),
+    /// Put a backup in the place of the database of a stopped daemon
+    Restore(restore::Args),
     /// Check every invariant that can be checked on data at rest
     Doctor(doctor::Args),
     /// What was committed, as a trace
@@ -128,11 +138,18 @@ type Ran = Result<Code, Failure>;
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    main_passing(Points::UNHEARD)
+}
+
+/// The same in a program that wants to be told where its daemon and its keepers are.
+#[must_use]
+pub fn main_passing(points: Points) -> ExitCode {
     let ran = match Cli::parse().noun {
         Noun::Demo(args) => demo::run(&args),
         Noun::Init(init) => streamed(|out, err| init.run(out, err)),
         Noun::Check(check) => streamed(|out, err| check.run(&Environment::of_process(), out, err)),
-        Noun::Serve(args) => serve::run(&args),
+        Noun::Serve(args) => serve::run(&args, points),
+        Noun::Drain(args) => drain::run(&args),
         Noun::Route(route) => streamed(|out, err| route.run(&Environment::of_process(), out, err)),
         Noun::Emit(args) => emit::run(&args),
         Noun::Why(args) => why::run(&args),
@@ -145,11 +162,13 @@ pub fn main() -> ExitCode {
         Noun::Scope(args) => scope::run(&args),
         Noun::Config(args) => config::run(&args),
         Noun::Chain(args) => chain::run(&args),
+        Noun::Backup(args) => backup::run(&args),
+        Noun::Restore(args) => restore::run(&args),
         Noun::Doctor(args) => doctor::run(&args),
         Noun::Journal(args) => journal::run(&args),
         Noun::Completions(args) => completions::completions(&args, Cli::command()),
         Noun::Man(args) => completions::man(&args, Cli::command()),
-        Noun::Keeper(args) => keeper::run(&args),
+        Noun::Keeper(args) => keeper::run(&args, points),
         Noun::Tool(args) => tool::run(args),
     };
     let code = ran.unwrap_or_else(|failure| {

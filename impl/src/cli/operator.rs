@@ -41,6 +41,27 @@ impl Operator {
         read(&self.ask(Call::get(path)).await?)
     }
 
+    /// Reads what is answered, whatever its status; `None` if it is of another form.
+    pub(super) async fn body<A: DeserializeOwned>(&self, path: &str) -> Result<Option<A>, Failure> {
+        let answer = client::ask(&self.socket, &self.token, Call::get(path)).await;
+        let answer = answer.map_err(|error| self.unreachable(&error))?;
+        Ok(serde_json::from_slice(&answer.body).ok())
+    }
+
+    /// Reads something; `None` once nobody listens.
+    pub(super) async fn try_get<A: DeserializeOwned>(
+        &self,
+        path: &str,
+    ) -> Result<Option<A>, Failure> {
+        match client::ask(&self.socket, &self.token, Call::get(path)).await {
+            Ok(answer) if answer.status.is_success() => read(&answer).map(Some),
+            Ok(answer) if client::problem(&answer).code == "draining" => Ok(None),
+            Ok(answer) => Err(refused(&client::problem(&answer))),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(self.unreachable(&error)),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// Reads something that is not JSON.
     pub(super) async fn bytes(&self, path: &str) -> Result<Bytes, Failure> {
         Ok(self.ask(Call::get(path)).await?.body)

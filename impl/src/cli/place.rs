@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::Failure;
+use crate::backup;
 
 /// The configuration whose daemon is asked.
 #[derive(Debug, Clone, clap::Args)]
@@ -61,6 +62,24 @@ impl Place {
 
     /// Finds the database file, for those who look into it without a daemon.
     pub(super) fn database(&self) -> Result<PathBuf, Failure> {
+        let file = self.database_path()?;
+        let start = self.start_command();
+        if backup::unfinished(&file) {
+            let file = file.display();
+            return Err(Failure::refused(format!(
+                "a restore of {file} was interrupted: `{start}` finishes it, and so does another \
+                 `abide restore`"
+            )));
+        }
+        if !file.exists() {
+            let file = file.display();
+            return Err(Failure::refused(format!("there is no {file} yet: `{start}` makes it")));
+        }
+        Ok(file)
+    }
+
+    /// Where the database file is, or would be.
+    pub(super) fn database_path(&self) -> Result<PathBuf, Failure> {
         let table = self.table()?;
         let set = |word: &str| set(&table, "daemon", word, &environment);
         let state = self.folder().join(set("state").as_deref().unwrap_or("state"));
@@ -71,12 +90,7 @@ impl Place {
                 "this version reads SQLite files only: see `database` in {config}"
             )));
         };
-        let file = state.join(file);
-        if !file.exists() {
-            let (file, start) = (file.display(), self.start_command());
-            return Err(Failure::refused(format!("there is no {file} yet: `{start}` makes it")));
-        }
-        Ok(file)
+        Ok(state.join(file))
     }
 
     fn folder(&self) -> &Path {

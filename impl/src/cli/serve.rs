@@ -8,6 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Code, Failure, Ran};
 use crate::config::{Config, Environment};
+use crate::points::Points;
 use crate::serve;
 
 /// Tasks that hold attempts end with the runtime, whose processes go on under their keepers.
@@ -32,7 +33,7 @@ pub(super) struct Args {
     config: PathBuf,
 }
 
-pub(super) fn run(args: &Args) -> Ran {
+pub(super) fn run(args: &Args, points: Points) -> Ran {
     log();
     // Processes start in folders of their own, so that every path they are given is absolute.
     let file = std::path::absolute(&args.config)
@@ -50,7 +51,7 @@ pub(super) fn run(args: &Args) -> Ran {
         .enable_all()
         .build()
         .map_err(|error| Failure::refused(format!("cannot start: {error}")))?;
-    let served = runtime.block_on(serve::serve(config, env, &mut io::stdout()));
+    let served = runtime.block_on(serve::serve(config, env, points, &mut io::stdout()));
     runtime.shutdown_timeout(LINGER);
     served
         .map(|()| Code::Done)

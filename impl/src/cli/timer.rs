@@ -33,6 +33,7 @@ pub(super) fn run(args: &Args) -> Ran {
     let operator = Operator::of(&list.asked)?;
     let mut timers = block_on(async {
         let mut timers: Vec<TimerRow> = operator.all("/timers").await?;
+        timers.extend(operator.all::<TimerRow>("/timers/retry").await?);
         timers.extend(operator.all::<TimerRow>("/timers/idle").await?);
         Ok(timers)
     })?;
@@ -48,7 +49,9 @@ pub(super) fn run(args: &Args) -> Ran {
 
 fn listed(timers: &[TimerRow], screen: Screen) -> String {
     match timers {
-        [] => "no timers: no wait has a timeout, and no work is idle".to_owned(),
+        [] => {
+            "no timers: no wait has a timeout, no retry is to come, and no work is idle".to_owned()
+        }
         timers => show::lists::timers(timers, screen),
     }
 }

@@ -10,7 +10,10 @@ use hyper::Method;
 
 use self::door::Door;
 use super::{Code, Failure, Ran, block_on, output};
+use crate::api::text::printable;
 use crate::api::tool_types::{BeatAnswer, InputsAnswer, ResultOutcome, ResultRequest};
+use crate::domain::{Millis, RetryHint};
+use crate::extension::hint::retry_after;
 use crate::keeper::folder::write_json;
 
 /// The longest result that is kept, as JSON.
@@ -47,7 +50,10 @@ enum Call {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  abide tool result completed --status 'merged #42'")]
+#[command(after_help = "\
+Examples:
+  abide tool result completed --status 'merged #42'
+  abide tool result failed --status 'rate limited' --retry-after 45m")]
 struct ResultArgs {
     /// Whether the work was done
     outcome: Outcome,
@@ -57,8 +63,9 @@ struct ResultArgs {
     /// Reserved
     #[arg(long, value_name = "TEXT", hide = true)]
     continuation: Option<String>,
-    /// Reserved
-    #[arg(long, value_name = "T", hide = true)]
+    /// With `failed`: try again after so long (90s, 2h30m) or at this time (2030-01-31T09:00:00Z),
+    /// in place of the work's own backoff
+    #[arg(long, value_name = "T")]
     retry_after: Option<String>,
 }
 
@@ -122,9 +129,6 @@ async fn beat() -> Ran {
 /// Writes the result into the keeper's folder, where the daemon finds it when this process has
 /// exited. It asks nobody: whether it counts is decided when it is committed.
 fn declare(args: ResultArgs) -> Ran {
-    if args.retry_after.is_some() {
-        return Err(reserved("--retry-after", "leave it out: the work's own policy decides"));
-    }
     if args.continuation.is_some() {
         return Err(reserved("--continuation", "keep it in a file in ABIDE_DIR, which stays"));
     }
@@ -133,9 +137,33 @@ fn declare(args: ResultArgs) -> Ran {
         Outcome::Failed => ResultOutcome::Failed,
         Outcome::Handoff => ResultOutcome::Handoff,
     };
-    let result = ResultRequest { outcome, status: args.status, continuation: None };
+    if let Some(text) = &args.retry_after {
+        check_hint(outcome, text)?;
+    }
+    let ResultArgs { status, retry_after, .. } = args;
+    let result = ResultRequest { outcome, status, continuation: None, retry_after };
     write_result(&environment("ABIDE_TOKEN_FILE")?, &result)?;
     Ok(Code::Done)
+}
+
+/// A hint that cannot be read is declared all the same: a process that ends well because its result
+/// was refused would be taken for one that did its work. RETRY-16
+fn check_hint(outcome: ResultOutcome, text: &str) -> Result<(), Failure> {
+    match outcome {
+        ResultOutcome::Completed | ResultOutcome::Handoff => {
+            let next = "leave it out, or declare `failed`";
+            let message = format!("`--retry-after` says when a failure is tried again: {next}");
+            return Err(Failure::new(Code::Usage, message));
+        }
+        ResultOutcome::Failed => {}
+    }
+    if retry_after(text, Millis(0)) == RetryHint::Unreadable {
+        eprintln!(
+            "abide: `--retry-after {}` is no duration and no time: the work's own backoff decides",
+            printable(text)
+        );
+    }
+    Ok(())
 }
 
 fn write_result(token_file: &Path, result: &ResultRequest) -> Result<(), Failure> {

@@ -31,6 +31,8 @@ enum Verb {
     Hold(acts::Hold),
     /// Lift every hold of a work
     Release(acts::Release),
+    /// Let the next attempt of a failed work start at once, its failures counted anew
+    Retry(acts::Retry),
     /// Cancel a work for good: its attempt is stopped, its wait wakes nobody
     Cancel(acts::Cancel),
     /// Make a successor of a work that has ended
@@ -98,6 +100,7 @@ pub(super) fn run(args: Args) -> Ran {
             Verb::Create(create) => acts::create(create).await,
             Verb::Hold(hold) => acts::hold(hold).await,
             Verb::Release(release) => acts::release(release).await,
+            Verb::Retry(retry) => acts::retry(retry).await,
             Verb::Cancel(cancel) => acts::cancel(cancel).await,
             Verb::Reopen(reopen) => acts::reopen(reopen).await,
         }

@@ -1,17 +1,18 @@
 //! The `[scope."…".binding.BINDING]` sections.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::Binding;
 use super::inherit::{Entry, Own, disables};
 use super::problem::At;
 use super::read::Reader;
 use super::section::{RESERVED, Section, Word, is_empty, later, not_available, suggestion, word};
 use super::tree;
+use super::{Binding, ExecutorKind};
 
 const BINDING: &[Word] = &[
     word("executor"),
     word("command"),
+    word("prompt"),
     word("capabilities"),
     word("isolation"),
     word("env"),
@@ -46,8 +47,7 @@ impl<'a> Reader<'a> {
     }
 
     fn declared_binding(&self, name: &str, section: &Section<'a>, scope: &str) -> Option<Binding> {
-        section.required("executor", "add `executor = \"shell\"`");
-        section.choice("executor", &["shell"], &["http", "agent", "codex", "acp", "graph"]);
+        let executor = self.executor(section);
         section.required("isolation", "add `isolation = \"none\"`; gates are then advisory");
         self.isolation(section);
         let env = section.texts("env").into_iter().map(|(name, _)| name.to_owned()).collect();
@@ -61,8 +61,39 @@ impl<'a> Reader<'a> {
             lease: section.duration("lease", "30s", "1s", "1h"),
             stop_grace: section.duration("stop_grace", "10s", "0s", "10m"),
             env,
+            executor,
+            prompt: self.prompt(section, executor),
             command: self.command(section)?,
         })
+    }
+
+    /// What runs it; a wrong word is a problem, and read as any other.
+    fn executor(&self, section: &Section<'a>) -> ExecutorKind {
+        section.required("executor", "add `executor = \"shell\"`, or `\"agent\"`");
+        match section.choice("executor", &["shell", "agent"], &["http", "codex", "acp", "graph"]) {
+            Some("agent") => ExecutorKind::Agent,
+            Some(_) | None => ExecutorKind::Shell,
+        }
+    }
+
+    /// The operator's words for an agent. They are read for each turn, so the file may change.
+    fn prompt(&self, section: &Section<'a>, executor: ExecutorKind) -> Option<PathBuf> {
+        let (given, at) = section.text("prompt")?;
+        match executor {
+            ExecutorKind::Agent => {}
+            ExecutorKind::Shell => {
+                let message = format!("`prompt` of {} has nobody to tell it to", section.what);
+                let next = "leave it out, or set `executor = \"agent\"`";
+                self.problems.add("contradiction", at, message, next);
+            }
+        }
+        let path = self.dir.join(given.trim_start_matches("./"));
+        if !self.past && !path.is_file() {
+            let message = format!("there is no file `{}`", given.escape_debug());
+            let next = "create it, or correct the path, which is relative to this file";
+            self.problems.add("missing_file", at, message, next);
+        }
+        Some(path)
     }
 
     /// What keeps an attempt from the daemon's own files. OURS-27

@@ -6,8 +6,8 @@ use super::Kind;
 use super::inherit::{Entry, Own, disables};
 use super::problem::At;
 use super::read::Reader;
-use super::section::{Section, Word, is_empty, is_false, later, never, word};
-use super::tree::{self, Node, Value};
+use super::section::{Section, Word, is_false, later, never, word};
+use super::tree;
 
 const KIND: &[Word] = &[
     word("binding"),
@@ -20,19 +20,6 @@ const KIND: &[Word] = &[
     later("run_once", is_false),
     later("capacity", never),
 ];
-
-const RETRY: &[Word] =
-    &[later("attempts", is_one), later("backoff", is_empty), later("exhausted", is_keep)];
-
-/// One attempt is what this version makes by itself.
-fn is_one(node: &Node) -> bool {
-    matches!(node.value, Value::Integer(Some(1)))
-}
-
-/// An exhausted Work is held, not failed. RETRY-06
-fn is_keep(node: &Node) -> bool {
-    matches!(&node.value, Value::Text(text) if text == "keep")
-}
 
 /// A kind, and where it names its binding: whether there is one depends on the scope.
 #[derive(Debug)]
@@ -67,13 +54,11 @@ impl<'a> Reader<'a> {
     }
 
     fn declared_kind(&self, name: &str, section: &Section<'a>, scope: &str) -> Option<Declared> {
-        if let Some(node) = section.get("retry") {
-            Section::open(format!("`retry` of {}", section.what), node, RETRY, self.problems);
-        }
         let reopen: Vec<_> =
             section.texts("reopen").into_iter().filter_map(|(t, at)| self.pattern(t, at)).collect();
         let standing = section.truth("standing");
         let close_after = self.close_after(section, standing);
+        let retry = self.retry(section, standing);
         let (binding, at) = section.required("binding", "add `binding = \"NAME\"`")?;
         let kind = Kind {
             name: name.to_owned(),
@@ -81,6 +66,7 @@ impl<'a> Reader<'a> {
             standing,
             reopen: reopen.iter().map(|glob| glob.glob().to_string()).collect(),
             close_after,
+            retry,
         };
         Some(Declared { kind, reopen, binding_at: at.clone(), scope: scope.to_owned() })
     }

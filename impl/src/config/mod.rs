@@ -16,6 +16,7 @@ mod notes;
 mod pool;
 mod problem;
 mod read;
+mod retry;
 mod route_table;
 mod routes;
 mod scopes;
@@ -37,13 +38,13 @@ use sha2::{Digest, Sha256};
 
 pub use expression::EXPRESSION_MAX;
 pub use model::{
-    Binding, Daemon, Ingress, IngressKind, Kind, Listen, Principal, Right, Route, Scope, ScopeRule,
-    SecretSource,
+    Binding, Daemon, ExecutorKind, Ingress, IngressKind, Kind, Listen, Principal, Right, Route,
+    Scope, ScopeRule, SecretSource,
 };
 pub use problem::{ConfigErrors, Problem};
 pub use routes::{ATTACH_MAX, KEY_MAX, Routes};
 pub use secret::Secret;
-pub use units::{duration, size};
+pub use units::{duration, length, size};
 pub use values::LIST_MAX;
 
 use problem::{At, Problems, Source};

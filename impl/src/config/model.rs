@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Routes, Secret};
-use crate::domain::{CausalLimits, Duration};
+use crate::domain::{CausalLimits, Duration, RetryPolicy};
 use crate::extension::route::RouteAction;
 
 /// Where the daemon keeps what it knows.
@@ -168,6 +168,17 @@ pub struct Kind {
     pub reopen: Vec<String>,
     /// How long its Work may be idle after a handoff before it is closed.
     pub close_after: Option<Duration>,
+    /// What the failures of its attempts lead to; pinned with each. RETRY-03 RETRY-31
+    pub retry: RetryPolicy,
+}
+
+/// The executors that a binding may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExecutorKind {
+    /// Any command; its exit status tells what came of it.
+    Shell,
+    /// A command that speaks stream-json on its standard input and output; its answer tells.
+    Agent,
 }
 
 /// A named executor configuration.
@@ -177,8 +188,12 @@ pub struct Binding {
     pub name: String,
     /// The scope that declares it: with the name it says which definition this is.
     pub declared_in: String,
+    /// What runs it.
+    pub executor: ExecutorKind,
     /// The program, with its path resolved, and its arguments.
     pub command: Vec<String>,
+    /// A file whose text an agent is told first of all.
+    pub prompt: Option<PathBuf>,
     /// Its executor continues a parked attempt. BIND-10
     pub resumes: bool,
     /// Variables of the daemon's environment it is given; nothing else is.

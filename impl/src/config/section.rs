@@ -123,6 +123,11 @@ impl<'a> Section<'a> {
         self.table.get(name).map(|entry| &entry.node)
     }
 
+    /// Where a word's value stands, if it is set.
+    pub(crate) fn place(&self, name: &str) -> Option<&'a At> {
+        self.get(name).map(|node| &node.at)
+    }
+
     /// The first word that is set and is none of these.
     pub(crate) fn other_than(&self, words: &[&str]) -> Option<(&'a str, &'a At)> {
         let mut others = self.table.iter().filter(|(name, _)| !words.contains(&name.as_str()));

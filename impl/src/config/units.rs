@@ -20,6 +20,22 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
     number.checked_mul(millis).map(Duration).ok_or("is longer than can be counted")
 }
 
+/// A length in all of its units: `4m 10s`, `1d`, `1s 500ms`.
+#[must_use]
+pub fn length(length: Duration) -> String {
+    const UNITS: [(u64, &str); 5] =
+        [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")];
+    let mut left = length.0;
+    let mut parts = Vec::new();
+    for (millis, unit) in UNITS {
+        if left >= millis {
+            parts.push(format!("{}{unit}", left / millis));
+            left %= millis;
+        }
+    }
+    if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
+}
+
 /// Reads `512B`, `64KiB`, `25MiB` or `1GiB`, in bytes.
 ///
 /// # Errors

@@ -196,12 +196,12 @@ fn snapshot(tx: &mut dyn Tx, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
     Ok(Some(Snapshot { event, payload, resolved, bound, own: own(place.derived) }))
 }
 
-/// Core's own have no route. A wait may want any of them; else an alias is input of the work it
-/// names, and of the others nothing is. Reading B8.
+/// Core's own have no route. A wait may want any of them, and a retry is routed by what it is; else
+/// an alias is input of the work it names, and of the others nothing is. Reading B8. RETRY-21
 fn own(derived: Option<Derived>) -> Option<Decision> {
     match derived {
         Some(Derived::Alias) => Some(Decision::Update { attach: Vec::new() }),
-        Some(Derived::Timeout | Derived::TurnEnded) => Some(Decision::Decline),
+        Some(Derived::Timeout | Derived::TurnEnded | Derived::Retry) => Some(Decision::Decline),
         Some(Derived::Continuation | Derived::Successor | Derived::Replay) | None => None,
     }
 }

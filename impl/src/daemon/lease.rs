@@ -48,9 +48,22 @@ impl Lease {
         self.by
     }
 
-    /// Does something under the lease. It is dropped where it stands if the lease is lost; what is
-    /// ready at that moment still counts, so that nobody's result is thrown away unseen.
+    /// Does something under the lease. It is dropped where it stands if the lease is lost or the
+    /// daemon stops; what is ready at that moment still counts, so that nobody's result is thrown away
+    /// unseen. Once the daemon stops nothing is begun. LEASE-07 OURS-19
     pub(super) async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
+        if self.context.stopping() {
+            return Err(self.leave());
+        }
+        tokio::select! {
+            biased;
+            held = self.keep_for(work) => held,
+            () = self.context.stops() => Err(self.leave()),
+        }
+    }
+
+    /// The same of what a stop does not cut short.
+    async fn keep_for<T>(&self, work: impl Future<Output = T>) -> Result<T, Lost> {
         tokio::select! {
             biased;
             done = work => Ok(done),
@@ -58,11 +71,18 @@ impl Lease {
         }
     }
 
+    /// The lease stands and nobody acts under it any more: it can be given up.
+    fn leave(&self) -> Lost {
+        self.context.driven.leaves(self.by);
+        Lost
+    }
+
     /// Performs a command under the lease, again and again while the store cannot take it.
     ///
-    /// A command whose answer was lost is repeated, and the law answers the repeat.
+    /// A command whose answer was lost is repeated, and the law answers the repeat. A stop waits for
+    /// the answer: what is done next depends on whether it is true.
     pub(super) async fn commit(&self, command: Command) -> Result<Outcome, Lost> {
-        self.hold(async {
+        self.keep_for(async {
             loop {
                 match self.context.commit(self.name, command.clone()).await {
                     Ok(outcome) => return outcome,

@@ -38,6 +38,15 @@ pub(super) enum LookError {
     Token(#[from] getrandom::Error),
 }
 
+impl LookError {
+    const fn is_damage(&self) -> bool {
+        match self {
+            Self::Read(error) | Self::Write(WriteError::Store(error)) => error.is_damage(),
+            Self::Write(WriteError::Closed) | Self::Token(_) => false,
+        }
+    }
+}
+
 /// Looks until the daemon stops. While nothing can be committed, it does not look.
 pub(super) async fn look<F>(context: &Arc<Context>, name: &'static str, mut pass: impl FnMut() -> F)
 where
@@ -49,7 +58,10 @@ where
         bell.hears();
         let next = if context.can_commit() {
             pass().await.unwrap_or_else(|error| {
-                tracing::warn!(r#loop = name, %error, "a look came to nothing");
+                // Of a damaged file the daemon speaks once, when it stops.
+                if !error.is_damage() {
+                    tracing::warn!(r#loop = name, %error, "a look came to nothing");
+                }
                 Next::Commit
             })
         } else {

@@ -8,18 +8,23 @@
 //! | `waker` | wakes what matches although no route can do it |
 //! | `translator` | makes aliases of what active subscriptions select |
 //! | `timers` | fires due timers |
+//! | `retries` | fires due retries |
 //! | `idle` | closes Work that was idle for as long as its kind allows |
 //! | `scheduler` | claims ready Work while there is room, and launches it |
 //! | `recovery` | takes over attempts whose lease has ended |
 //! | `vacate` | sees out processes that have lost their authority |
+//! | `drain` | lets the daemon go, if it is asked to, once nothing runs |
 //! | `storage` | finds out when a failed store works again |
 
+mod detach;
+mod drain;
 mod each;
 pub(crate) mod evaluation;
 mod idle;
 mod lease;
 mod looping;
 mod recovery;
+mod retries;
 mod router;
 mod scheduler;
 mod segments;
@@ -40,6 +45,8 @@ use crate::host::Context;
 
 use supervise::supervise;
 
+pub use detach::detach;
+
 /// Starts every loop; each goes on until the daemon stops.
 pub fn run_loops(tasks: &mut JoinSet<()>, context: &Arc<Context>) {
     supervise(tasks, context, storage::NAME, storage::run);
@@ -47,8 +54,10 @@ pub fn run_loops(tasks: &mut JoinSet<()>, context: &Arc<Context>) {
     supervise(tasks, context, waker::NAME, waker::run);
     supervise(tasks, context, translator::NAME, translator::run);
     supervise(tasks, context, timers::NAME, timers::run);
+    supervise(tasks, context, retries::NAME, retries::run);
     supervise(tasks, context, idle::NAME, idle::run);
     supervise(tasks, context, recovery::NAME, recovery::run);
     supervise(tasks, context, vacate::NAME, vacate::run);
     supervise(tasks, context, scheduler::NAME, scheduler::run);
+    supervise(tasks, context, drain::NAME, drain::run);
 }

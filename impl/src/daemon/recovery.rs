@@ -7,11 +7,11 @@ use super::lease::Lease;
 use super::looping::{LookError, Next, look};
 use super::segments::{self, Held};
 use crate::command::{Command, Outcome, Receipt};
-use crate::domain::{Authority, Millis, Segment, Token, WorkId, WorkUid};
-use crate::host::{Context, Pinned, Role};
+use crate::domain::{Authority, Millis, Token, WorkId, WorkUid};
+use crate::host::{Context, Pinned};
 use crate::store::engine::Listed;
 use crate::store::reads::{self, Running};
-use crate::store::{StoreError, attempts, works};
+use crate::store::{StoreError, attempts, meta, works};
 
 pub(super) const NAME: &str = "recovery";
 
@@ -27,6 +27,10 @@ pub(super) async fn run(context: Arc<Context>) {
 /// other waiting.
 async fn pass(context: &Arc<Context>, failing: &Quarantine<WorkId>) -> Result<Next, LookError> {
     let now = context.now();
+    // Whoever else has this database may have these attempts too. OURS-21
+    if context.read(meta::restored).await? {
+        return Ok(Next::Commit);
+    }
     let mut after = (Millis(i64::MIN), WorkId(0));
     loop {
         let expired = context.read(move |tx| reads::expired(tx, now, after, LIMIT)).await?;
@@ -61,7 +65,8 @@ async fn take_over(
             Err(error) => damaged(context, failing, WorkId(id), &error),
         }
     }
-    if claims.is_empty() {
+    // What a stopping daemon has given up it does not take back. OURS-19
+    if claims.is_empty() || context.stopping() {
         return Ok(());
     }
     let sent = context.now();
@@ -118,10 +123,8 @@ async fn take(
         tracing::debug!(%work, ?outcome, "not taken over");
         return Ok(());
     };
-    let Some(drive) = context.driven.take(work, Segment { attempt, epoch }, Role::Runs) else {
-        return Ok(());
-    };
     let by = Authority { work, attempt, epoch, token: token.hash() };
+    let Some(drive) = context.driven.run(by) else { return Ok(()) };
     let (uid, metadata) = saved(context, &by).await?;
     let lease = Lease::new(Arc::clone(context), NAME, by, pinned.binding.lease, sent);
     let held = Held { context: Arc::clone(context), lease, pinned, token, uid };

@@ -73,11 +73,11 @@ pub(super) async fn run(context: Arc<Context>) {
         bell.hears();
         if context.can_commit() {
             if let Err(error) = read_on(&context, &mut lines).await {
-                tracing::warn!(r#loop = NAME, %error, "unrouted events cannot be read");
+                look_failed(&error, "unrouted events cannot be read");
             }
             lines.wake_due(Instant::now());
             if let Err(error) = lines.wake_marked(&context).await {
-                tracing::warn!(r#loop = NAME, %error, "paused events cannot be read");
+                look_failed(&error, "paused events cannot be read");
             }
             while tasks.len() < AT_ONCE {
                 let Some((line, seq)) = lines.take() else { break };
@@ -88,6 +88,13 @@ pub(super) async fn run(context: Arc<Context>) {
         if !settle(&context, &mut lines, &mut tasks, &mut bell).await {
             return;
         }
+    }
+}
+
+/// Of a damaged file the daemon speaks once, when it stops.
+fn look_failed(error: &StoreError, what: &str) {
+    if !error.is_damage() {
+        tracing::warn!(r#loop = NAME, %error, "{what}");
     }
 }
 
@@ -201,7 +208,9 @@ impl Lines {
             }
             Routed::OutOfTurn => self.pause(line, TURN, TURN_MAX),
             Routed::Failed(why) => {
-                tracing::warn!(event = %seq, why, "an event could not be routed; it is tried again");
+                if !context.is_damaged() {
+                    tracing::warn!(event = %seq, why, "an event could not be routed; it is tried again");
+                }
                 context.troubles.event(seq, why);
                 self.pause(line, AGAIN, AGAIN_MAX);
             }

@@ -13,13 +13,11 @@ use super::lease::Lease;
 use super::looping::{LookError, Next, look};
 use super::segments::{self, Held};
 use crate::command::{Command, Outcome, Receipt};
-use crate::domain::{
-    AttemptUid, Authority, Millis, ScopeLimit, Segment, StartReason, Token, WorkId,
-};
-use crate::host::{Context, Current, Pinned, Role};
+use crate::domain::{AttemptUid, Authority, Millis, ScopeLimit, StartReason, Token, WorkId};
+use crate::host::{Context, Current, Pinned};
 use crate::store::engine::Listed;
 use crate::store::reads::{self, Claimable};
-use crate::store::{StoreError, Tx, works};
+use crate::store::{StoreError, Tx, meta, works};
 
 pub(super) const NAME: &str = "scheduler";
 
@@ -42,11 +40,15 @@ struct Chosen {
 }
 
 async fn pass(context: &Arc<Context>, failing: &Failing) -> Result<Next, LookError> {
+    // A daemon that is about to go begins nothing.
+    if context.drain.is_on() {
+        return Ok(Next::Commit);
+    }
     let mut claims = Vec::new();
     for chosen in choose(context, failing).await? {
         claims.push((chosen, Token::random()?));
     }
-    if claims.is_empty() {
+    if claims.is_empty() || context.stopping() || context.drain.is_on() {
         return Ok(Next::Commit);
     }
     let sent = context.now();
@@ -95,6 +97,10 @@ async fn choose(context: &Arc<Context>, failing: &Failing) -> Result<Vec<Chosen>
 type Room = BTreeMap<String, u32>;
 
 fn look_around(tx: &mut dyn Tx, current: &Current) -> Result<(Vec<String>, Room), StoreError> {
+    // Nothing starts in a restored database before somebody says so. OURS-21
+    if meta::restored(tx)? {
+        return Ok((Vec::new(), Room::new()));
+    }
     let scopes = reads::claimable_scopes(tx)?;
     let mut room = Room::new();
     for scope in &scopes {
@@ -209,7 +215,6 @@ async fn start(
     };
     // Whatever kept it from starting is gone, should it wait for long from now on.
     context.troubles.clear_work(work);
-    let segment = Segment { attempt, epoch };
     let length = chosen.pinned.binding.lease;
     let pinned = if resumes == (reason == StartReason::Resume) {
         chosen.pinned
@@ -224,8 +229,8 @@ async fn start(
             }
         }
     };
-    let Some(drive) = context.driven.take(work, segment, Role::Runs) else { return };
     let by = Authority { work, attempt, epoch, token: token.hash() };
+    let Some(drive) = context.driven.run(by) else { return };
     let lease = Lease::new(Arc::clone(context), NAME, by, length, sent);
     let held = Held { context: Arc::clone(context), lease, pinned, token, uid };
     tracing::info!(work = %uid, %attempt, claim = %epoch, "attempt claimed");

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::lease::{Lease, Lost};
 use crate::command::{Command, Outcome, Receipt, Refusal};
-use crate::domain::{Ending, StartReason, Token, Verdict, WorkUid};
+use crate::domain::{Ending, RetryHint, StartReason, Token, Verdict, WorkUid};
 use crate::extension::executor::{
     Credentials, Exit, LaunchError, Metadata, NotAdoptable, RunRequest, Stopped,
 };
@@ -70,13 +70,13 @@ async fn run_to_end(held: &Held) -> Result<Outcome, Lost> {
     let by = held.lease.by();
     let request = match held.lease.hold(prepare(held)).await? {
         Ok(request) => request,
-        Err(why) => return fail(held, why).await,
+        Err(why) => return fail(held, why, None).await,
     };
     // From this commit on the record says that an executor may have it. ADOPT-06
     allowed(&held.lease.commit(Command::ClearNeverHanded { by }).await?)?;
     let metadata = match held.lease.hold(start(held, &request)).await? {
         Ok(metadata) => metadata,
-        Err(error) => return fail(held, format!("it could not be launched: {error}")).await,
+        Err(error) => return fail(held, format!("it could not be launched: {error}"), None).await,
     };
     pin(held, &metadata).await?;
     see_through(held, &metadata).await
@@ -142,7 +142,7 @@ async fn refuse_adoption(held: &Held, reason: &str) -> Result<Outcome, Lost> {
     let reason = format!("its process could not be taken over: {reason}");
     tracing::warn!(work = %held.uid, attempt = %by.attempt, reason, "not adoptable");
     let verdict = Verdict::NotAdoptable;
-    held.lease.commit(Command::SettleRecovery { by, verdict, reason }).await
+    end(held, &Command::SettleRecovery { by, verdict, reason }).await
 }
 
 /// Lets a pinned segment proceed and commits what came of it, unless its active time ends first.
@@ -165,10 +165,10 @@ async fn see_through(held: &Held, metadata: &Metadata) -> Result<Outcome, Lost> 
             let close_after = held.pinned.close_after;
             complete(held, Ending::Handoff { close_after }, status).await
         }
-        Exit::Failed { reason, .. } => fail(held, reason).await,
+        Exit::Failed { reason, retry_after, .. } => fail(held, reason, retry_after).await,
         Exit::Lost { reason } => {
             held.lease.hold(stop(held, metadata, &reason)).await?;
-            fail(held, format!("its result is lost: {reason}")).await
+            fail(held, format!("its result is lost: {reason}"), None).await
         }
     }
 }
@@ -183,7 +183,8 @@ async fn overrun(held: &Held, metadata: &Metadata) -> Exit {
         // Nothing of it ran any more, so this is not how it took the signal.
         Some(exit @ Exit::Failed { .. }) if !stopped.signalled => exit,
         Some(Exit::Failed { .. } | Exit::Lost { .. }) | None => {
-            Exit::Failed { reason: TIMEOUT.to_owned(), status: None, continuation: None }
+            let reason = TIMEOUT.to_owned();
+            Exit::Failed { reason, status: None, continuation: None, retry_after: None }
         }
     }
 }
@@ -249,18 +250,25 @@ async fn stop(held: &Held, metadata: &Metadata, reason: &str) -> Stopped {
     }
 }
 
-/// Completes, or waits until what was accepted meanwhile is routed. DONE-02
 async fn complete(held: &Held, ending: Ending, status: Option<String>) -> Result<Outcome, Lost> {
+    end(held, &Command::Complete { by: held.lease.by(), ending, status }).await
+}
+
+async fn fail(held: &Held, reason: String, hint: Option<RetryHint>) -> Result<Outcome, Lost> {
+    let by = held.lease.by();
+    tracing::warn!(work = %held.uid, attempt = %by.attempt, reason, "attempt failed");
+    end(held, &Command::Fail { by, reason, hint }).await
+}
+
+/// Ends the attempt, or waits until what was accepted meanwhile is routed, and then says the same
+/// again: an end of the Work does not pass over its news. DONE-02 RETRY-31
+async fn end(held: &Held, ending: &Command) -> Result<Outcome, Lost> {
     let mut bell = held.context.bell();
     loop {
         bell.hears();
-        let command = Command::Complete { by: held.lease.by(), ending, status: status.clone() };
-        match held.lease.commit(command).await? {
+        match held.lease.commit(ending.clone()).await? {
             Outcome::Conflict => {
                 held.lease.hold(bell.rings(None)).await?;
-                if held.context.stopping() {
-                    return Err(Lost);
-                }
             }
             outcome @ (Outcome::Accepted(_)
             | Outcome::Duplicate(_)
@@ -268,12 +276,6 @@ async fn complete(held: &Held, ending: Ending, status: Option<String>) -> Result
             | Outcome::Refused(_)) => return Ok(outcome),
         }
     }
-}
-
-async fn fail(held: &Held, reason: String) -> Result<Outcome, Lost> {
-    let by = held.lease.by();
-    tracing::warn!(work = %held.uid, attempt = %by.attempt, reason, "attempt failed");
-    held.lease.commit(Command::Fail { by, reason }).await
 }
 
 /// A step under authority either is true now or means that the authority is gone.

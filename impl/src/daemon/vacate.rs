@@ -10,10 +10,10 @@ use super::looping::{LookError, Next, look};
 use crate::command::Command;
 use crate::domain::{AttemptStatus, WorkId, WorkStatus, WorkUid};
 use crate::extension::executor::{Executor, Exit, Metadata};
-use crate::host::{Context, Pinned, Role};
+use crate::host::{Context, Pinned};
 use crate::store::attempts::{self, Attempt};
 use crate::store::reads::{self, Excluded};
-use crate::store::{StoreError, works};
+use crate::store::{StoreError, meta, works};
 
 pub(super) const NAME: &str = "vacate";
 
@@ -32,12 +32,16 @@ pub(super) async fn run(context: Arc<Context>) {
 }
 
 async fn pass(context: &Arc<Context>) -> Result<Next, LookError> {
+    // Whoever else has this database may have these processes, and be at work with them. OURS-21
+    if context.read(meta::restored).await? {
+        return Ok(Next::Commit);
+    }
     let mut after = WorkId(0);
     loop {
         let page = context.read(move |tx| reads::excluded(tx, after, LIMIT)).await?;
         for excluded in &page {
             let Excluded { work, segment, .. } = *excluded;
-            let Some(drive) = context.driven.take(work, segment, Role::Vacates) else { continue };
+            let Some(drive) = context.driven.see_out(work, segment) else { continue };
             let (context, excluded) = (Arc::clone(context), *excluded);
             tokio::spawn(async move {
                 see_out(&context, excluded).await;
@@ -56,6 +60,8 @@ async fn pass(context: &Arc<Context>) -> Result<Next, LookError> {
 struct Left {
     uid: WorkUid,
     attempt: Attempt,
+    /// The attempt may have had a life that the database knows nothing of.
+    restored: bool,
 }
 
 /// Until the process is seen to have exited, then lifts the mark.
@@ -80,13 +86,19 @@ async fn exited(context: &Arc<Context>, excluded: Excluded) -> Result<(), String
     let Excluded { work, segment, .. } = excluded;
     let left = context.read(move |tx| {
         let uid = works::referred(tx, work)?.uid;
-        Ok(Left { uid, attempt: attempts::referred(tx, work, segment.attempt)? })
+        let attempt = attempts::referred(tx, work, segment.attempt)?;
+        let restored = attempt.batch_epoch <= meta::incarnation(tx)?.floor();
+        Ok(Left { uid, attempt, restored })
     });
-    let Left { uid, attempt } = left.await.map_err(|error| error.to_string())?;
+    let Left { uid, attempt, restored } = left.await.map_err(|error| error.to_string())?;
     let Pinned { binding, executor, .. } = context.pinned(work, segment.attempt).await?;
     let grace = binding.stop_grace.std();
     let Some(metadata) = attempt.metadata.clone().map(Metadata) else {
-        return never_pinned(&attempt);
+        if attempt.pin.holds_until_pin && !restored {
+            // Nothing to look at, and nothing to look for. ADOPT-07
+            return Ok(());
+        }
+        return stop_found(&executor, &attempt, grace).await;
     };
     if !may_leave_by_itself(&attempt)
         || !leaves(context, &executor, &metadata, grace, work, uid).await
@@ -97,13 +109,20 @@ async fn exited(context: &Arc<Context>, excluded: Excluded) -> Result<(), String
     Ok(())
 }
 
-/// Without metadata there is nothing to look at, and, if the executor holds everything until the
-/// pin, nothing to look for. ADOPT-07
-fn never_pinned(attempt: &Attempt) -> Result<(), String> {
-    if attempt.pin.holds_until_pin {
-        return Ok(());
+/// Without metadata something may run all the same: because it was handed over and not held, or
+/// because it was pinned after the backup that the database comes from. What the executor finds of
+/// the attempt is ended; what it cannot look for is not seen to have exited. POLICY-22 OURS-21
+async fn stop_found(
+    executor: &Arc<dyn Executor>,
+    attempt: &Attempt,
+    grace: Duration,
+) -> Result<(), String> {
+    let found = executor.find(attempt.uid).await.map_err(|error| error.to_string())?;
+    for metadata in &found {
+        stop(executor, metadata, grace).await?;
     }
-    Err("its executor was handed it and left no way to find it again".to_owned())
+    tracing::info!(attempt = %attempt.uid, found = found.len(), "nothing of it runs");
+    Ok(())
 }
 
 /// A process that registered a wait is about to exit. Any other has no business any more.

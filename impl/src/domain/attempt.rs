@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptNo, Duration, Epoch, Generation, TokenHash, WorkId};
+use super::{AttemptNo, Duration, Epoch, Generation, RetryPolicy, TokenHash, WorkId};
 
 /// Where an attempt is. At most one attempt of a Work is running or parked. POLICY-05
 #[derive(
@@ -107,6 +107,8 @@ pub struct BindingPin {
     pub holds_until_pin: bool,
     /// Active time its segments may use together; `None`: as much as they take. WAKE-27
     pub active: Option<Duration>,
+    /// What its failure leads to. RETRY-03
+    pub retry: RetryPolicy,
 }
 
 /// How many attempts may run at once in a scope and below. POLICY-06

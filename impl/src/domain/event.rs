@@ -157,6 +157,8 @@ pub enum MarkKind {
     Release,
     /// A wake's own continuation, marked at birth; never input. WAKE-21
     Continuation,
+    /// A retry whose backoff is over, or is another attempt's by now. RETRY-23 RETRY-24
+    StaleRetry,
 }
 
 /// What an evaluation proposes for one Event; volatile until

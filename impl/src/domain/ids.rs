@@ -48,12 +48,35 @@ row_id! {
     AttemptNo(u32)
 }
 row_id! {
-    /// Which claim of an attempt this is; starts at 1 and strictly grows. LEASE-10
-    Epoch(u32)
+    /// Which claim of an attempt this is; strictly grows, from 1 or from the first of the database's
+    /// incarnation. LEASE-10 OURS-21
+    Epoch(u64)
+}
+row_id! {
+    /// How often the database was restored, counted from 1. OURS-21
+    Incarnation(u32)
 }
 row_id! {
     /// A validated configuration, numbered in the order they became current. BIND-10
     Generation(i64)
+}
+
+impl Incarnation {
+    /// Claims that one attempt may have in one incarnation.
+    pub const EPOCHS: u64 = 1_000_000_000;
+
+    /// The last epoch of the incarnations before this one; its own are above. OURS-21
+    #[must_use]
+    pub const fn floor(self) -> Epoch {
+        // Four billion incarnations of a billion epochs fit.
+        Epoch((self.0 as u64).saturating_sub(1) * Self::EPOCHS)
+    }
+
+    /// The next claim of an attempt whose last was `last`: higher, and of this incarnation. LEASE-10
+    #[must_use]
+    pub fn epoch_after(self, last: Epoch) -> Epoch {
+        Epoch(last.max(self.floor()).0.saturating_add(1))
+    }
 }
 
 macro_rules! uid {

@@ -19,10 +19,10 @@ pub use event::{
     ProposedWork, Provenance, Request, SUSPECT_WITHIN,
 };
 pub use ids::{
-    AttemptNo, AttemptUid, Epoch, EventUid, Generation, Seq, WaitId, WaitUid, WorkId, WorkUid,
-    derived_uuid,
+    AttemptNo, AttemptUid, Epoch, EventUid, Generation, Incarnation, Seq, WaitId, WaitUid, WorkId,
+    WorkUid, derived_uuid,
 };
-pub use retry::{Exhausted, RetryHint, RetryPolicy};
+pub use retry::{Exhausted, HintFinding, RetryHint, RetryPolicy};
 pub use secret::{Token, TokenHash};
 pub use time::{Duration, Millis};
 pub use wait::{Deadline, Source, WaitStatus};

@@ -44,6 +44,30 @@ impl RetryPolicy {
     pub const HINT_MAX: Duration = Duration::seconds(24 * 60 * 60);
 }
 
+/// What the law made of a hint; noted with the attempt. RETRY-16 RETRY-17
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum HintFinding {
+    /// It counts, wherever a delay is asked for.
+    Valid,
+    /// Zero, negative or unreadable; ignored.
+    Invalid,
+    /// Above the pinned bound; ignored, never cut down to it.
+    Excessive,
+}
+
 /// What an executor says of the delay of a retry. The law decides whether it is valid, never who
 /// reports it. RETRY-14 RETRY-16
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

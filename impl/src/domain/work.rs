@@ -61,7 +61,7 @@ impl WorkStatus {
 pub enum Hold {
     /// A failure used up the failure budget. RETRY-06
     Exhausted,
-    /// A causal limit refused the continuation of a wake. WAKE-24
+    /// A causal limit refused the continuation of a wake, or a retry. WAKE-24 CAUSE-32
     CausalLimit,
     /// A person holds it. OURS-06
     Operator,
@@ -103,6 +103,11 @@ impl Holds {
     /// Sets one.
     pub const fn set(&mut self, hold: Hold) {
         self.0 |= hold.bit();
+    }
+
+    /// Takes one away.
+    pub const fn lift(&mut self, hold: Hold) {
+        self.0 &= !hold.bit();
     }
 
     /// Those that stand, in the order they are shown.

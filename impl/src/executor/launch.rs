@@ -11,18 +11,37 @@ use std::time::Duration;
 use tokio::io::BufReader;
 use tokio::process::{Child, ChildStdin, Command};
 
+use super::kept::{Binding, Place};
 use super::segment::Segment;
-use super::shell::{Binding, Place};
 use crate::domain::StartReason;
 use crate::extension::executor::{LaunchError, RunRequest};
 use crate::extension::request::RequestFile;
-use crate::keeper::VERSION;
 use crate::keeper::client::KeeperRef;
 use crate::keeper::folder::{Folder, write_json};
+use crate::keeper::inbox;
 use crate::keeper::protocol::{Launch, Ready, read_line, write_line};
 
 /// A keeper is ready in milliseconds; a machine under load gets this long.
 const READY_MAX: Duration = Duration::from_secs(30);
+
+/// What an executor gives one segment beyond what the binding says.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    /// Further arguments of the command.
+    pub(super) arguments: Vec<String>,
+    /// The first line of its standard input, which then stays open; `None`: it reads nothing.
+    pub(super) input: Option<String>,
+    /// What the executor itself wants to find in the folder again: `executor.json`.
+    pub(super) note: Option<serde_json::Value>,
+}
+
+/// Where [`Start::note`] is.
+pub(super) fn note(folder: &Folder) -> PathBuf {
+    folder.file("executor.json")
+}
+
+/// The name of the first line of input.
+const FIRST: &str = "first";
 
 /// Holds a segment that has not proceeded. Its keeper sees this end with its host, and then waits
 /// for the next one; it ends at once when it is let go. OURS-20
@@ -45,10 +64,11 @@ pub(super) async fn launch(
     place: &Place,
     binding: &Binding,
     request: &RunRequest,
+    start: &Start,
 ) -> Result<(Segment, Leash), LaunchError> {
     let name = format!("{}-{}", request.attempt, request.epoch);
-    let folder = prepare(place, request, &name).await?;
-    let launch = order(binding, request, &folder);
+    let folder = prepare(place, request, &name, start).await?;
+    let launch = order(binding, request, &folder, start);
     let mut child = spawn(place, &folder)?;
     let (leash, ready) = introduce(&mut child, &launch)
         .await
@@ -61,8 +81,13 @@ pub(super) async fn launch(
 }
 
 /// Writes everything the process will read. It is synced, so it stays off the runtime's threads.
-async fn prepare(place: &Place, request: &RunRequest, name: &str) -> Result<Folder, LaunchError> {
-    let (segments, request) = (place.segments.clone(), request.clone());
+async fn prepare(
+    place: &Place,
+    request: &RunRequest,
+    name: &str,
+    start: &Start,
+) -> Result<Folder, LaunchError> {
+    let (segments, request, start) = (place.segments.clone(), request.clone(), start.clone());
     let path = segments.join(name);
     let prepared = tokio::task::spawn_blocking(move || {
         make_private(&segments)?;
@@ -71,6 +96,12 @@ async fn prepare(place: &Place, request: &RunRequest, name: &str) -> Result<Fold
         folder.write_token(&request.token).map_err(preparing(&folder.token()))?;
         write_json(&folder.request(), &RequestFile::from(&request))
             .map_err(preparing(&folder.request()))?;
+        if let Some(line) = &start.input {
+            inbox::begin(&folder.inbox(), FIRST, line).map_err(preparing(&folder.inbox()))?;
+        }
+        if let Some(value) = &start.note {
+            write_json(&note(&folder), value).map_err(preparing(&note(&folder)))?;
+        }
         Ok(folder)
     });
     prepared.await.map_err(|error| LaunchError::Holder { detail: error.to_string() })?
@@ -81,13 +112,15 @@ fn make_private(path: &Path) -> Result<(), LaunchError> {
 }
 
 /// What the keeper is to start. Event data is in a file and never in here.
-fn order(binding: &Binding, request: &RunRequest, folder: &Folder) -> Launch {
+fn order(binding: &Binding, request: &RunRequest, folder: &Folder, start: &Start) -> Launch {
+    let input = start.input.is_some();
     Launch {
-        version: VERSION,
-        command: binding.command.iter().map(OsString::from).collect(),
+        version: Launch::version(input),
+        command: binding.command.iter().chain(&start.arguments).map(OsString::from).collect(),
         dir: request.work_dir.clone(),
         env: environment(binding, request, folder),
         grace_ms: u64::try_from(binding.grace.as_millis()).unwrap_or(u64::MAX),
+        input,
     }
 }
 
@@ -127,6 +160,7 @@ fn spawn(place: &Place, folder: &Folder) -> Result<Child, LaunchError> {
         .open(folder.log())
         .map_err(preparing(&folder.log()))?;
     Command::new(&place.program)
+        .arg0("abide")
         .arg("keeper")
         .arg(folder.path())
         .env_clear()
@@ -148,8 +182,8 @@ async fn introduce(child: &mut Child, launch: &Launch) -> io::Result<(ChildStdin
         .await
         .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??
         .ok_or(io::ErrorKind::UnexpectedEof)?;
-    if ready.version != VERSION || child.id() != u32::try_from(ready.keeper.pid).ok() {
-        return Err(io::Error::other("the program is not a keeper of this version"));
+    if ready.version != launch.version || child.id() != u32::try_from(ready.keeper.pid).ok() {
+        return Err(io::Error::other("the program is no keeper that understands this launch"));
     }
     Ok((stdin, ready))
 }

@@ -28,7 +28,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::request::PreviousAttempt;
-use crate::domain::{AttemptNo, AttemptUid, Epoch, Generation, StartReason, Token, WorkUid};
+use crate::domain::{
+    AttemptNo, AttemptUid, Epoch, Generation, RetryHint, StartReason, Token, WorkUid,
+};
 
 /// A boxed future, so that the trait can be used as an object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -92,6 +94,18 @@ pub trait Executor: Send + Sync + fmt::Debug {
         grace: Duration,
     ) -> BoxFuture<'a, Result<Stopped, StopError>>;
 
+    /// Looks for segments of an attempt that nobody pinned, or that were pinned in a life that the
+    /// host's database does not know, for it was restored from a backup. What was never launched
+    /// here, or cannot have proceeded, is not found. OURS-21
+    ///
+    /// # Errors
+    /// It cannot be told what there is, so that something may run. An executor that has no way to
+    /// look always answers so.
+    fn find<'a>(&'a self, attempt: AttemptUid) -> BoxFuture<'a, Result<Vec<Metadata>, StopError>> {
+        let detail = format!("its executor was handed {attempt} and has no way to find it again");
+        Box::pin(async move { Err(StopError::Unknown { detail }) })
+    }
+
     /// Lets go of a segment. One that has not proceeded ends without having started anything; one
     /// that has goes on untouched. LEASE-07 OURS-19
     fn release(&self, metadata: &Metadata);
@@ -135,6 +149,11 @@ pub struct RunRequest {
     pub inputs_left: u32,
     /// The attempt before this one, for context only. OURS-24
     pub previous: Option<PreviousAttempt>,
+    /// What the failed attempts just before that one were handed, if it failed too: what the Work is
+    /// still about. In acceptance order attempt by attempt; the beginning of a long row. OURS-24
+    pub earlier: Vec<Value>,
+    /// How many of them are not in `earlier`: the tool door has them.
+    pub earlier_left: u32,
     /// What the last result left for this attempt.
     pub continuation: Option<String>,
     /// The configuration the segment is pinned to.
@@ -186,6 +205,9 @@ pub enum Exit {
         status: Option<String>,
         /// What it leaves for the next attempt.
         continuation: Option<String>,
+        /// What it says of the delay of a retry. It is passed on as it is: the law decides whether
+        /// it is valid. RETRY-13 RETRY-16
+        retry_after: Option<RetryHint>,
     },
     /// Whatever held it is gone and its result with it. Processes of it may still run: only
     /// [`Executor::stop`] shows that they do not. ADOPT-22

@@ -3,5 +3,6 @@
 //! ROUTE-03
 
 pub mod executor;
+pub mod hint;
 pub mod request;
 pub mod route;

@@ -32,6 +32,13 @@ pub struct RequestFile {
     pub inputs_left: u32,
     /// The attempt before this one: context, not input. OURS-24
     pub previous: Option<PreviousAttempt>,
+    /// What the failed attempts just before `previous` were handed, if that failed too, attempt by
+    /// attempt; the first thousand of it. Context, not input: what the Work is still about. OURS-24
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Value>,
+    /// How many more there are: the tool door has them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub earlier_left: u32,
     /// What the last result left for this attempt.
     pub continuation: Option<String>,
     /// The configuration the segment is pinned to.
@@ -72,6 +79,8 @@ impl From<&RunRequest> for RequestFile {
             inputs: request.inputs.clone(),
             inputs_left: request.inputs_left,
             previous: request.previous.clone(),
+            earlier: request.earlier.clone(),
+            earlier_left: request.earlier_left,
             continuation: request.continuation.clone(),
             generation: request.generation,
         }
@@ -111,6 +120,8 @@ mod tests {
             inputs: vec![json!({"abideseq": "11"}), json!({"abideseq": "9"}), json!({"id": "x"})],
             inputs_left: 0,
             previous: None,
+            earlier: vec![json!({"abideseq": "99"})],
+            earlier_left: 0,
             continuation: None,
             generation: Generation(1),
         };

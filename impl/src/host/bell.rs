@@ -73,3 +73,19 @@ impl Bell {
         Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::tests::Bench;
+
+    /// S16
+    #[tokio::test]
+    async fn a_loop_that_nothing_wakes_looks_within_a_second() {
+        let bench = Bench::new().await;
+        let mut bell = bench.context.bell();
+        bell.hears();
+        let rung = tokio::time::timeout(SAFETY * 20, bell.rings(None)).await;
+        assert_eq!(rung, Ok(true), "nothing was committed, and it looks all the same");
+    }
+}

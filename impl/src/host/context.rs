@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::bell::Bell;
 use super::configs::{Configs, Current};
+use super::drain::Drain;
 use super::driven::Driven;
 use super::executors::Executors;
 use super::health::Health;
@@ -40,6 +41,8 @@ pub struct Context {
     pub driven: Driven,
     /// What does not get on, and why.
     pub troubles: Troubles,
+    /// Whether it is asked to go once nothing runs.
+    pub drain: Drain,
     /// `true` once the daemon stops.
     pub stop: watch::Receiver<bool>,
 }
@@ -86,10 +89,24 @@ impl Context {
         *self.stop.borrow()
     }
 
+    /// Resolves when the daemon stops.
+    pub async fn stops(&self) {
+        // Without whoever would say so, nothing goes on either.
+        let _ = self.stop.clone().wait_for(|stop| *stop).await;
+    }
+
     /// Whether the last batch could be committed. While it could not, nothing new is begun.
     #[must_use]
     pub fn can_commit(&self) -> bool {
         *self.writer.state().borrow() == WriterState::Running
+    }
+
+    /// Whether the file turned out to be damaged: the daemon says so once, when it stops, and its
+    /// parts need not.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        let read = self.writer.readers().damage().borrow().is_some();
+        read || matches!(&*self.writer.state().borrow(), WriterState::Failed(e) if e.is_damage())
     }
 
     /// A bell of its own for a loop.
@@ -131,7 +148,8 @@ impl Context {
     pub fn binding(&self, current: &Current, scope: &str, kind: &str) -> Option<Pinned> {
         let scope = current.config.scope(scope)?;
         let binding = Arc::clone(scope.binding_of(kind)?);
-        let close_after = scope.kinds.get(kind).and_then(|kind| kind.close_after);
+        let kind = scope.kinds.get(kind)?;
+        let (close_after, retry) = (kind.close_after, kind.retry.clone());
         let executor = self.executors.of(current.generation, &binding);
         let can = executor.capabilities();
         let pin = BindingPin {
@@ -140,6 +158,7 @@ impl Context {
             resumes: can.resumes,
             holds_until_pin: can.holds_until_pin,
             active: binding.timeout,
+            retry,
         };
         Some(Pinned { pin, binding, executor, close_after })
     }

@@ -3,25 +3,41 @@
 //! This saves work and never decides: what may happen to an attempt is decided by its lease, which
 //! is in the database.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::domain::{Segment, WorkId};
+use tokio::sync::Notify;
+
+use crate::domain::{Authority, Segment, WorkId};
 
 type Key = (WorkId, Segment, Role);
 
 /// What a task does with a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+enum Role {
     /// Holds its lease and runs it.
     Runs,
     /// Sees it out after its lease is gone.
     Vacates,
 }
 
-/// The segments driven now.
+/// The segments driven now, each with the authority it is run under, if it is.
 #[derive(Debug, Clone, Default)]
-pub struct Driven(Arc<Mutex<HashSet<Key>>>);
+pub struct Driven(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    now: Mutex<Now>,
+    /// Rings when a task gives a segment back.
+    given: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Now {
+    driven: HashMap<Key, Option<Authority>>,
+    /// Let go of because the daemon stops, with leases that stand.
+    left: Vec<Authority>,
+}
 
 /// A task's claim on a segment; given back when it is dropped, a panic included.
 #[derive(Debug)]
@@ -31,27 +47,87 @@ pub struct Drive {
 }
 
 impl Driven {
-    /// Takes a segment; `None` if a task has it.
+    /// Takes a segment to run it under an authority; `None` if a task has it.
     #[must_use]
-    pub fn take(&self, work: WorkId, segment: Segment, role: Role) -> Option<Drive> {
-        let key = (work, segment, role);
-        let taken = self.lock().insert(key);
-        taken.then(|| Drive { driven: self.clone(), key })
+    pub fn run(&self, by: Authority) -> Option<Drive> {
+        let segment = Segment { attempt: by.attempt, epoch: by.epoch };
+        self.take((by.work, segment, Role::Runs), Some(by))
+    }
+
+    /// Takes a segment that has lost its authority, to see it out; `None` if a task has it.
+    #[must_use]
+    pub fn see_out(&self, work: WorkId, segment: Segment) -> Option<Drive> {
+        self.take((work, segment, Role::Vacates), None)
+    }
+
+    /// The authorities that segments are run under now, or were until the daemon was to stop.
+    #[must_use]
+    pub fn held(&self) -> Vec<Authority> {
+        let now = self.lock();
+        let mut held: Vec<_> = now.driven.values().copied().flatten().collect();
+        held.extend(now.left.iter().filter(|by| !now.runs(by)));
+        held
+    }
+
+    /// Whether a task of this daemon runs a segment under just this authority.
+    #[must_use]
+    pub fn runs(&self, by: &Authority) -> bool {
+        self.lock().runs(by)
+    }
+
+    /// Notes that whoever runs a segment lets go of it because the daemon stops: its lease stands
+    /// and can be given up.
+    pub fn leaves(&self, by: Authority) {
+        let mut now = self.lock();
+        if !now.left.contains(&by) {
+            now.left.push(by);
+        }
+    }
+
+    /// Resolves once no task runs a segment.
+    pub async fn let_go(&self) {
+        loop {
+            let given = self.0.given.notified();
+            tokio::pin!(given);
+            // From here on no ring is missed.
+            given.as_mut().enable();
+            if self.lock().driven.values().all(Option::is_none) {
+                return;
+            }
+            given.await;
+        }
     }
 
     /// How many are driven.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.lock().len()
+        self.lock().driven.len()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<Key>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn take(&self, key: Key, by: Option<Authority>) -> Option<Drive> {
+        let mut now = self.lock();
+        if now.driven.contains_key(&key) {
+            return None;
+        }
+        now.driven.insert(key, by);
+        Some(Drive { driven: self.clone(), key })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.0.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Now {
+    fn runs(&self, by: &Authority) -> bool {
+        let segment = Segment { attempt: by.attempt, epoch: by.epoch };
+        self.driven.get(&(by.work, segment, Role::Runs)) == Some(&Some(*by))
     }
 }
 
 impl Drop for Drive {
     fn drop(&mut self) {
-        self.driven.lock().remove(&self.key);
+        self.driven.lock().driven.remove(&self.key);
+        self.driven.0.given.notify_waiters();
     }
 }

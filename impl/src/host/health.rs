@@ -21,7 +21,9 @@ struct Tick {
 }
 
 /// How a loop is.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct LoopHealth {
     /// Its name.
     pub name: String,

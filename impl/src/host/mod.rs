@@ -6,6 +6,7 @@
 mod bell;
 mod configs;
 mod context;
+mod drain;
 mod driven;
 mod executors;
 mod health;
@@ -16,7 +17,8 @@ mod troubles;
 pub use bell::Bell;
 pub use configs::{Configs, Current, RefusedReload};
 pub use context::{Context, Pinned};
-pub use driven::{Drive, Driven, Role};
+pub use drain::Drain;
+pub use driven::{Drive, Driven};
 pub use executors::Executors;
 pub use health::{Health, LoopHealth};
 pub use request::{HANDED_MAX, Handed, handed, request};

@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use super::Context;
 use crate::domain::AttemptUid;
-use crate::keeper::folder::Folder;
+use crate::keeper::folder::{Folder, open_file};
 
 /// The most that is shown of one stream of one segment: its end.
 const TAIL_MAX: u64 = 1 << 20;
@@ -47,7 +47,7 @@ fn collect(segments: &Path, attempt: &AttemptUid) -> io::Result<String> {
 }
 
 /// The folders of an attempt's segments, which are named by it and their epoch, in order.
-fn folders_of(segments: &Path, attempt: &AttemptUid) -> io::Result<Vec<(u32, PathBuf)>> {
+fn folders_of(segments: &Path, attempt: &AttemptUid) -> io::Result<Vec<(u64, PathBuf)>> {
     let prefix = format!("{attempt}-");
     let mut found = Vec::new();
     let entries = match std::fs::read_dir(segments) {
@@ -67,11 +67,15 @@ fn folders_of(segments: &Path, attempt: &AttemptUid) -> io::Result<Vec<(u32, Pat
     Ok(found)
 }
 
-/// The end of a file as text, and a word on what is left out before it.
+/// The end of a file as text, and a word on what is left out before it. What the attempt has put in
+/// its place is not looked at.
 fn tail(path: &Path) -> io::Result<String> {
-    let mut file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+    let mut file = match open_file(path) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(String::new()),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return Ok("[the attempt has replaced what it printed]\n".to_owned());
+        }
         Err(error) => return Err(error),
     };
     let from = file.metadata()?.len().saturating_sub(TAIL_MAX);
@@ -88,4 +92,36 @@ fn push(shown: &mut String, text: &str) {
         shown.push('\n');
     }
     shown.push_str(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_attempt_put_in_place_of_its_output_is_neither_waited_for_nor_followed() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let attempt = AttemptUid::new();
+        let folder = |epoch: u64| {
+            let folder = Folder::create(root.path().join(format!("{attempt}-{epoch}")));
+            folder.expect("a new folder")
+        };
+        let (first, second) = (folder(1), folder(9_000_000_001));
+        let secret = root.path().join("secret");
+        std::fs::write(&secret, "hunter2").expect("it is written");
+        std::os::unix::fs::symlink(secret, first.stderr()).expect("a link");
+        let made = std::process::Command::new("mkfifo").arg(first.stdout()).status();
+        assert!(made.expect("it runs").success());
+        std::fs::write(second.stdout(), "done\n").expect("it is written");
+        let shown = collect(root.path(), &attempt).expect("it is shown");
+        assert_eq!(
+            shown,
+            "--- segment of claim 1 ---\n\
+             [the attempt has replaced what it printed]\n\
+             --- standard error ---\n\
+             [the attempt has replaced what it printed]\n\
+             --- segment of claim 9000000001 ---\n\
+             done\n"
+        );
+    }
 }

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::context::Context;
-use crate::domain::{AttemptNo, Authority, Seq, StartReason, Token, WorkId, WorkUid};
+use crate::domain::{
+    AttemptNo, AttemptStatus, Authority, Seq, StartReason, Token, WorkId, WorkUid,
+};
 use crate::extension::executor::RunRequest;
 use crate::extension::request::PreviousAttempt;
 use crate::ingress::cloudevents;
@@ -35,6 +37,7 @@ pub async fn request(
             let Some(attempt) = attempts::get(tx, by.work, by.attempt)? else { return Ok(None) };
             let work = works::referred(tx, by.work)?.uid;
             let previous = previous(tx, by.work, by.attempt, &work)?;
+            let (earlier, earlier_left) = earlier(tx, by.work, previous.as_ref(), &work)?;
             let (inputs, inputs_left) = batch(tx, &attempt, &work)?;
             Ok(Some(RunRequest {
                 work,
@@ -47,6 +50,8 @@ pub async fn request(
                 inputs,
                 inputs_left,
                 previous,
+                earlier,
+                earlier_left,
                 continuation: None,
                 generation: attempt.pin.generation,
                 work_dir: folders.join(work.to_string()),
@@ -98,6 +103,22 @@ fn previous(
         inputs,
         inputs_left,
     }))
+}
+
+/// What the failed attempts before the last one were handed, if that failed too. A retry's own input
+/// says only that it is one. OURS-24
+fn earlier(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    previous: Option<&PreviousAttempt>,
+    uid: &WorkUid,
+) -> Result<(Vec<Value>, u32), StoreError> {
+    let Some(last) = previous.filter(|last| last.status == AttemptStatus::Failed) else {
+        return Ok((Vec::new(), 0));
+    };
+    let after = attempts::last_not_failed(tx, work, last.number)?;
+    let (first, all) = inputs::consumed_between(tx, work, after, last.number, HANDED_MAX)?;
+    begins(tx, &first, all, uid)
 }
 
 /// The first events of what a claim or an attempt was handed, and how many of `all` are left out.

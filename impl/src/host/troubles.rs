@@ -54,6 +54,14 @@ impl Troubles {
         lock(&self.works).remove(&work);
     }
 
+    /// What was noted of the Work is over, unless something else was noted meanwhile.
+    pub fn clear_work_of(&self, work: WorkId, why: &str) {
+        let mut works = lock(&self.works);
+        if works.get(&work).is_some_and(|noted| noted == why) {
+            works.remove(&work);
+        }
+    }
+
     /// Why an event is not routed, if that is known.
     #[must_use]
     pub fn of_event(&self, seq: Seq) -> Option<String> {

@@ -8,10 +8,11 @@ use tokio::io::BufReader;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::folder::Folder;
+use super::folder::{Folder, Progress};
 use super::identity::Identity;
 use super::protocol::{Denial, Reply, Request, Sealed, State, read_line, write_line};
-use super::{VERSION, socket};
+
+use super::{OLDEST, VERSION, socket};
 use crate::domain::{Token, TokenHash};
 
 /// A keeper does nothing that takes time before it answers; one that takes longer is stuck.
@@ -49,6 +50,7 @@ pub enum ClientError {
 #[derive(Debug)]
 pub struct Controller {
     stream: BufReader<UnixStream>,
+    version: u32,
 }
 
 impl Controller {
@@ -62,7 +64,9 @@ impl Controller {
         if !keeper.keeper.is_alive()? {
             return Err(ClientError::Unverified("no process of its boot, id and start time runs"));
         }
-        let secret = folder.read_secret()?;
+        let files = folder.clone();
+        let secret = tokio::task::spawn_blocking(move || files.read_secret()).await;
+        let secret = secret.map_err(io::Error::other)??;
         if !secret.hash().matches(&keeper.secret) {
             return Err(ClientError::Unverified("its secret is another one"));
         }
@@ -70,18 +74,31 @@ impl Controller {
         if stream.peer_cred()?.pid() != Some(keeper.keeper.pid) {
             return Err(ClientError::Unverified("another process listens on its socket"));
         }
-        let mut controller = Self { stream: BufReader::new(stream) };
+        let mut controller = Self { stream: BufReader::new(stream), version: OLDEST };
         controller.hello(&keeper.keeper, secret).await?;
         Ok(controller)
     }
 
     async fn hello(&mut self, keeper: &Identity, secret: Token) -> Result<(), ClientError> {
-        let hello = Request::Hello { version: VERSION, secret: Sealed(secret) };
+        let hello = Request::Hello { version: OLDEST, upto: Some(VERSION), secret: Sealed(secret) };
         match self.ask(&hello).await? {
-            Reply::Hello { keeper: said, .. } if said == *keeper => Ok(()),
-            Reply::Hello { .. } => Err(ClientError::Unverified("it says it is another one")),
-            Reply::Done | Reply::Status { .. } | Reply::Refused { .. } => Err(nonsense()),
+            Reply::Hello { keeper: said, .. } if said != *keeper => {
+                Err(ClientError::Unverified("it says it is another one"))
+            }
+            Reply::Hello { version, .. } if (OLDEST..=VERSION).contains(&version) => {
+                self.version = version;
+                Ok(())
+            }
+            Reply::Hello { .. } | Reply::Done | Reply::Status { .. } | Reply::Refused { .. } => {
+                Err(nonsense())
+            }
         }
+    }
+
+    /// The version of the protocol that this conversation is in.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
     }
 
     /// Starts the command; nothing if it was started.
@@ -109,13 +126,43 @@ impl Controller {
         self.order(&Request::Stop { grace_ms }).await
     }
 
+    /// Adds a line to the command's standard input; durable, once this answers. A repeat of an id
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// The keeper went away, or keeps no input: it is of version 1, its command has no inbox, the
+    /// inbox is closed or full, or the id names another line.
+    pub async fn input(&mut self, id: &str, line: &str) -> Result<(), ClientError> {
+        self.order(&Request::Input { id: id.to_owned(), line: line.to_owned() }).await
+    }
+
+    /// Lets the command read the end of its input, once it has read what is there.
+    ///
+    /// # Errors
+    /// The keeper went away, or keeps no input.
+    pub async fn close_input(&mut self) -> Result<(), ClientError> {
+        self.order(&Request::CloseInput).await
+    }
+
     /// Where the keeper is.
     ///
     /// # Errors
     /// The keeper went away.
     pub async fn status(&mut self) -> Result<State, ClientError> {
+        Ok(self.seen().await?.0)
+    }
+
+    /// How far the command's inbox is; `None` if it has none.
+    ///
+    /// # Errors
+    /// The keeper went away.
+    pub async fn inbox(&mut self) -> Result<Option<Progress>, ClientError> {
+        Ok(self.seen().await?.1)
+    }
+
+    async fn seen(&mut self) -> Result<(State, Option<Progress>), ClientError> {
         match self.ask(&Request::Status).await? {
-            Reply::Status { state } => Ok(state),
+            Reply::Status { state, inbox } => Ok((state, inbox)),
             Reply::Hello { .. } | Reply::Done | Reply::Refused { .. } => Err(nonsense()),
         }
     }

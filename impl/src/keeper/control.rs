@@ -9,11 +9,13 @@ use tokio::io::BufReader;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, watch};
 
-use super::VERSION;
 use super::folder::Folder;
 use super::identity::Identity;
-use super::protocol::{Denial, Reply, Request, State, read_line, write_line};
+use super::inbox::{Inbox, InboxError};
+use super::protocol::{Denial, Reply, Request, State, common, read_bytes, write_line};
+use super::{OLDEST, VERSION};
 use crate::domain::{Token, TokenHash};
+use crate::points::{Point, Points};
 
 /// What only the keeper's own course can do.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +37,9 @@ pub(super) struct Shared {
     pub(super) folder: Folder,
     pub(super) state: watch::Receiver<State>,
     pub(super) orders: mpsc::Sender<Order>,
+    /// What the command reads; `None` if it reads nothing.
+    pub(super) inbox: Option<Arc<Inbox>>,
+    pub(super) points: Points,
 }
 
 /// Serves connections until the process ends.
@@ -56,10 +61,10 @@ async fn converse(stream: UnixStream, shared: &Shared) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut authorised = false;
     loop {
-        let reply = match read_line::<Request>(&mut stream).await {
-            Ok(None) => return Ok(()),
-            Ok(Some(request)) => shared.answer(request, &mut authorised).await,
-            // The line is not repeated: it may hold a secret.
+        let Some(line) = read_bytes(&mut stream).await? else { return Ok(()) };
+        let reply = match serde_json::from_slice(&line) {
+            Ok(request) => shared.answer(request, &mut authorised).await,
+            // Perhaps one of a later version. The line is not repeated: it may hold a secret.
             Err(_) => refused(Denial::UnknownRequest, "not a request of this protocol"),
         };
         write_line(stream.get_mut(), &reply).await?;
@@ -73,8 +78,8 @@ async fn converse(stream: UnixStream, shared: &Shared) -> io::Result<()> {
 impl Shared {
     async fn answer(&self, request: Request, authorised: &mut bool) -> Reply {
         match request {
-            Request::Hello { version, secret } => {
-                let reply = self.hello(version, &secret.0);
+            Request::Hello { version, upto, secret } => {
+                let reply = self.hello((version, upto.unwrap_or(version)), &secret.0);
                 *authorised = matches!(reply, Reply::Hello { .. });
                 reply
             }
@@ -82,27 +87,52 @@ impl Shared {
             | Request::Status
             | Request::Credentials { .. }
             | Request::Stop { .. }
+            | Request::Input { .. }
+            | Request::CloseInput
                 if !*authorised =>
             {
                 refused(Denial::NotAuthorised, "hello comes first")
             }
             Request::Proceed => self.proceed().await,
-            Request::Status => Reply::Status { state: self.state.borrow().clone() },
+            Request::Status => Reply::Status {
+                state: self.state.borrow().clone(),
+                inbox: self.inbox.as_ref().map(|inbox| inbox.progress()),
+            },
             Request::Credentials { token } => self.replace(&token.0),
             Request::Stop { grace_ms } => {
                 self.order(Order::Stop { grace: Duration::from_millis(grace_ms) }).await
             }
+            Request::Input { id, line } => self.keep(|inbox| inbox.add(&id, &line)),
+            Request::CloseInput => self.keep(Inbox::close),
         }
     }
 
-    fn hello(&self, version: u32, secret: &Token) -> Reply {
+    /// Acknowledged once it is durable.
+    fn keep(&self, change: impl FnOnce(&Inbox) -> Result<(), InboxError>) -> Reply {
+        let Some(inbox) = &self.inbox else {
+            return refused(Denial::Invalid, "the command was launched to read no input");
+        };
+        match change(inbox) {
+            Ok(()) => Reply::Done,
+            Err(error @ InboxError::Io(_)) => refused(Denial::Failed, &error.to_string()),
+            Err(
+                error @ (InboxError::Closed
+                | InboxError::Full
+                | InboxError::Unfit(_)
+                | InboxError::Other),
+            ) => refused(Denial::Invalid, &error.to_string()),
+        }
+    }
+
+    fn hello(&self, theirs: (u32, u32), secret: &Token) -> Reply {
         if !secret.hash().matches(&self.secret) {
             return refused(Denial::NotAuthorised, "another keeper's secret");
         }
-        if version != VERSION {
-            return refused(Denial::UnknownVersion, &format!("this keeper speaks {VERSION}"));
-        }
-        Reply::Hello { version: VERSION, keeper: self.keeper.clone() }
+        let Some(version) = common((OLDEST, VERSION), theirs) else {
+            let detail = format!("this keeper speaks {OLDEST} to {VERSION}");
+            return refused(Denial::UnknownVersion, &detail);
+        };
+        Reply::Hello { version, keeper: self.keeper.clone() }
     }
 
     async fn proceed(&self) -> Reply {
@@ -118,7 +148,10 @@ impl Shared {
     /// ADOPT-15: whole or not at all, and before the answer.
     fn replace(&self, token: &Token) -> Reply {
         match self.folder.write_token(token) {
-            Ok(()) => Reply::Done,
+            Ok(()) => {
+                self.points.pass(Point::Replaced);
+                Reply::Done
+            }
             Err(error) => refused(Denial::Failed, &format!("cannot replace the token: {error}")),
         }
     }

@@ -1,15 +1,18 @@
 //! The folder of a segment: where each file is, and how it is written.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
 use crate::domain::{Token, TokenHash};
+use crate::files::write_whole;
 
 /// No file that is read whole may be larger; a process could fill memory otherwise.
 const READ_MAX: u64 = 8 << 20;
@@ -32,6 +35,9 @@ pub struct KeeperFile {
 /// `process.json`: enough to find the command's processes when their keeper is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessFile {
+    /// Version of this file.
+    #[serde(default = "first")]
+    pub version: u32,
     /// The command, which leads its process group.
     pub leader: Identity,
 }
@@ -47,6 +53,26 @@ pub struct ExitFile {
     pub ending: Ending,
     /// Something outlasted its grace and was killed.
     pub forced: bool,
+    /// How far its inbox came; absent where the command had none. Version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inbox: Option<Progress>,
+}
+
+/// The first version of every file.
+const fn first() -> u32 {
+    super::OLDEST
+}
+
+/// How far an inbox is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// Lines that are kept; each was acknowledged, or was there at the start.
+    pub accepted: u64,
+    /// Lines of them that were written to the command's standard input. That the command has read
+    /// them is not said.
+    pub written: u64,
+    /// No line is accepted any more.
+    pub closed: bool,
 }
 
 /// How a command ended.
@@ -127,6 +153,12 @@ impl Folder {
         self.file("stdout.log")
     }
 
+    /// `inbox.ndjson`.
+    #[must_use]
+    pub fn inbox(&self) -> PathBuf {
+        self.file("inbox.ndjson")
+    }
+
     /// `keeper.log`.
     #[must_use]
     pub fn log(&self) -> PathBuf {
@@ -154,8 +186,15 @@ impl Folder {
     /// # Errors
     /// It cannot be read, or is none.
     pub fn read_secret(&self) -> io::Result<Token> {
-        let text = fs::read_to_string(self.file("secret"))?;
-        Token::parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no secret"))
+        read_token(&self.file("secret"))
+    }
+
+    /// The token, as the process finds it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub fn read_token(&self) -> io::Result<Token> {
+        read_token(&self.token())
     }
 
     /// Writes `keeper.json`.
@@ -164,6 +203,14 @@ impl Folder {
     /// It cannot be written.
     pub fn write_keeper(&self, file: &KeeperFile) -> io::Result<()> {
         write_json(&self.file("keeper.json"), file)
+    }
+
+    /// `keeper.json`; `None` if no keeper came so far that it could have been told to start anything.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read_keeper(&self) -> io::Result<Option<KeeperFile>> {
+        read_json(&self.file("keeper.json"))
     }
 
     /// Writes `process.json`.
@@ -199,6 +246,12 @@ impl Folder {
     }
 }
 
+fn read_token(path: &Path) -> io::Result<Token> {
+    let bytes = read_bytes(path)?.ok_or(io::ErrorKind::NotFound)?;
+    Token::parse(&String::from_utf8_lossy(&bytes))
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no secret"))
+}
+
 /// Checks that only we can enter the folder: everything in it relies on that.
 ///
 /// # Errors
@@ -222,52 +275,58 @@ pub fn write_json<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     write_whole(path, &serde_json::to_vec(value)?)
 }
 
-/// Replaces a file so that a reader, and a machine that lost power, sees all of the old or all of
-/// the new. Mode 0600.
-///
-/// # Errors
-/// It cannot be written; what was there stands.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not a file in a folder");
-    let parent = path.parent().ok_or_else(invalid)?;
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?;
-    // Another writer of the same file has a temporary of its own.
-    let temporary = parent.join(format!(".{name}.{}", uuid::Uuid::now_v7().simple()));
-    let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        drop(fs::remove_file(&temporary));
-    }
-    written?;
-    File::open(parent)?.sync_all()
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
 /// Reads JSON; `None` if there is no such file.
 ///
 /// # Errors
 /// It cannot be read, is too large, or is something else.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    match read_bytes(path)? {
+        Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        None => Ok(None),
+    }
+}
+
+fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = open_file(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(READ_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > READ_MAX {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 8 MiB"));
     }
-    Ok(Some(serde_json::from_slice(&bytes)?))
+    Ok(Some(bytes))
+}
+
+/// Opens a file to read; `None` if there is none. A process that can write to the folder may have put
+/// anything there: what is no file is refused, a link included, and a pipe that nobody writes to is
+/// not waited for.
+///
+/// # Errors
+/// It cannot be opened, or is no file, which is [`io::ErrorKind::InvalidData`].
+pub fn open_file(path: &Path) -> io::Result<Option<File>> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_no_file(&error) => return Err(no_file()),
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.is_file() { Ok(Some(file)) } else { Err(no_file()) }
+}
+
+/// A link is refused as a loop, and a socket as having nobody at its other end.
+fn is_no_file(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::NXIO))
+}
+
+fn no_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is no file")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -292,5 +351,32 @@ mod tests {
         Folder::create(root.path().join("s")).expect("a new folder");
         let again = Folder::create(root.path().join("s")).expect_err("it exists");
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    /// A process may put anything into the folder, and reading it may not wait for that process.
+    #[test]
+    fn what_is_no_file_is_refused_at_once() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let folder = Folder::create(root.path().join("s")).expect("a new folder");
+        for path in [folder.result(), folder.token(), folder.stdout()] {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.expect("it runs").success());
+        }
+        assert!(read_json::<ProcessFile>(&folder.result()).is_err());
+        assert!(folder.read_token().is_err());
+        assert!(open_file(&folder.stdout()).is_err());
+        assert!(open_file(root.path()).is_err());
+        fs::write(root.path().join("real"), "").expect("it is written");
+        for to in ["real", "stdout.log", "/dev/zero"] {
+            let link = root.path().join("link");
+            std::os::unix::fs::symlink(root.path().join(to), &link).expect("a link");
+            let refused = open_file(&link).expect_err("a link leads anywhere");
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+            fs::remove_file(link).expect("it is there");
+        }
+        let _socket = std::os::unix::net::UnixListener::bind(root.path().join("socket"));
+        let refused = open_file(&root.path().join("socket")).expect_err("it is no file");
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        assert!(open_file(&folder.stderr()).expect("nothing is there").is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,15 +18,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
-use super::VERSION;
 use super::control::{self, Order, Shared};
 use super::folder::{self, Ending, ExitFile, Folder, KeeperFile, ProcessFile};
 use super::identity::{Identity, Stat};
+use super::inbox::Inbox;
 use super::processes::{after, running_below, stop_all};
 use super::protocol::{Launch, Ready, State, read_line};
-use super::socket;
+use super::{OLDEST, VERSION, socket};
 use crate::domain::Token;
 use crate::extension::executor::Stopped;
+use crate::points::{Point, Points};
 
 /// Pause before something that must succeed is tried again; only a full disk or an exhausted
 /// system gets here.
@@ -50,8 +51,8 @@ pub struct KeeperError {
 /// # Errors
 /// It could not begin, and nothing was started. Later trouble is written to standard error and
 /// waited out, because whoever holds a process may not leave it.
-pub async fn keep(path: &Path) -> Result<(), KeeperError> {
-    let mut keeper = Keeper::begin(path).await?;
+pub async fn keep(path: &Path, points: Points) -> Result<(), KeeperError> {
+    let mut keeper = Keeper::begin(path, points).await?;
     let (ending, stopped) = match keeper.held().await {
         Held::Proceed => keeper.run().await,
         Held::Over(why) => (Ending::NotStarted(why.to_owned()), NOTHING),
@@ -71,8 +72,11 @@ struct Keeper {
     leash: BufReader<pipe::Receiver>,
     state: watch::Sender<State>,
     orders: mpsc::Receiver<Order>,
+    /// What the command reads; `None` if it reads nothing.
+    inbox: Option<Arc<Inbox>>,
     children: Signal,
     terminate: Signal,
+    points: Points,
 }
 
 enum Held {
@@ -81,14 +85,18 @@ enum Held {
 }
 
 impl Keeper {
-    async fn begin(path: &Path) -> Result<Self, KeeperError> {
+    async fn begin(path: &Path, points: Points) -> Result<Self, KeeperError> {
         let path = own_world(path)?;
         let (leash, launch) = read_launch().await?;
+        points.pass(Point::Begun);
         let folder = Folder::at(path);
+        let inbox = launch.input.then(|| Inbox::open(folder.inbox()).map(Arc::new));
+        let inbox = inbox.transpose().map_err(cannot("open the inbox"))?;
         let me = Identity::current().map_err(cannot("read /proc"))?;
         let secret = Token::random()
             .map_err(|error| cannot("draw a secret")(io::Error::other(error.to_string())))?;
         introduce(&folder, &me, &secret).map_err(cannot("write the folder"))?;
+        points.pass(Point::Introduced);
         let children = signal(SignalKind::child()).map_err(cannot("catch signals"))?;
         let terminate = signal(SignalKind::terminate()).map_err(cannot("catch signals"))?;
         let listener = socket::listen(&folder.socket()).map_err(cannot("listen"))?;
@@ -100,10 +108,13 @@ impl Keeper {
             folder: folder.clone(),
             state: seen,
             orders: give,
+            inbox: inbox.clone(),
+            points,
         };
         tokio::spawn(control::serve(listener, Arc::new(shared)));
-        announce(&me).map_err(cannot("announce itself"))?;
-        Ok(Self { folder, me, launch, leash, state, orders, children, terminate })
+        announce(&me, launch.version).map_err(cannot("announce itself"))?;
+        points.pass(Point::Ready);
+        Ok(Self { folder, me, launch, leash, state, orders, inbox, children, terminate, points })
     }
 
     /// Waits for the word to start. A launcher that lets go says so; one that is gone may have
@@ -139,12 +150,14 @@ impl Keeper {
 
     /// Starts the command and sees everything of it to its end.
     async fn run(&mut self) -> (Ending, Stopped) {
+        self.points.pass(Point::Told);
         let leader = match self.start() {
             Ok(leader) => leader,
             Err(why) => return (Ending::NotStarted(why), NOTHING),
         };
         self.state.send_replace(State::Running { pid: leader });
         let deadline = self.watch(leader).await;
+        self.points.pass(Point::Exited);
         self.state.send_replace(State::Stopping);
         self.clear(leader, deadline).await
     }
@@ -152,19 +165,24 @@ impl Keeper {
     fn start(&self) -> Result<i32, String> {
         let (program, arguments) = self.launch.command.split_first().ok_or("no command is set")?;
         let log = |path| open_log(path).map_err(|error| format!("cannot open its output: {error}"));
-        let child = Command::new(program)
+        let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&self.launch.dir)
             .env_clear()
             .envs(self.launch.env.iter().map(|(name, value)| (name, value)))
             .process_group(0)
-            .stdin(Stdio::null())
+            .stdin(if self.inbox.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(log(self.folder.stdout())?)
             .stderr(log(self.folder.stderr())?)
             .spawn()
             .map_err(|error| format!("cannot start {program:?}: {error}"))?;
         let leader = i32::try_from(child.id()).map_err(|_| "a process id out of range")?;
+        self.points.pass(Point::Spawned);
         self.record(leader);
+        self.points.pass(Point::Recorded);
+        if let (Some(inbox), Some(input)) = (&self.inbox, child.stdin.take()) {
+            feed(Arc::clone(inbox), input);
+        }
         // Dropping the child neither waits for it nor ends it; it is reaped last of all.
         Ok(leader)
     }
@@ -175,7 +193,7 @@ impl Keeper {
         let written = Stat::read(leader).and_then(|stat| {
             let start_time = stat.map_or(0, |stat| stat.start_time);
             let leader = Identity { pid: leader, start_time, ..self.me.clone() };
-            self.folder.write_process(&ProcessFile { leader })
+            self.folder.write_process(&ProcessFile { version: VERSION, leader })
         });
         if let Err(error) = written {
             complain("record its process", &error);
@@ -253,8 +271,15 @@ impl Keeper {
     }
 
     async fn finish(self, ending: Ending, stopped: Stopped) {
+        self.points.pass(Point::Cleared);
         self.state.send_replace(State::Ended { ending: ending.clone() });
-        let exit = ExitFile { version: VERSION, keeper: self.me, ending, forced: stopped.forced };
+        let exit = ExitFile {
+            version: VERSION,
+            keeper: self.me,
+            ending,
+            forced: stopped.forced,
+            inbox: self.inbox.map(|inbox| inbox.progress()),
+        };
         while let Err(error) = self.folder.write_exit(&exit) {
             complain("write how it ended", &error);
             // A folder that was removed has nobody who will look into it.
@@ -263,6 +288,7 @@ impl Keeper {
             }
             sleep(AGAIN).await;
         }
+        self.points.pass(Point::Said);
         drop(std::fs::remove_file(self.folder.socket()));
     }
 }
@@ -276,6 +302,8 @@ fn own_world(path: &Path) -> Result<PathBuf, KeeperError> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| cannot("reap descendants")(error.into()))?;
     std::env::set_current_dir("/").map_err(cannot("leave the folder"))?;
+    // Its image may have no name of its own any more; people look for one.
+    drop(std::fs::write("/proc/self/comm", "abide-keeper"));
     Ok(path)
 }
 
@@ -285,7 +313,7 @@ async fn read_launch() -> Result<(BufReader<pipe::Receiver>, Launch), KeeperErro
     let mut leash = BufReader::new(pipe);
     let launch: Option<Launch> = read_line(&mut leash).await.map_err(cannot("read the launch"))?;
     match launch {
-        Some(launch) if launch.version == VERSION => Ok((leash, launch)),
+        Some(launch) if (OLDEST..=VERSION).contains(&launch.version) => Ok((leash, launch)),
         Some(_) => Err(cannot("read the launch")(io::Error::other("another version"))),
         None => Err(cannot("read the launch")(io::ErrorKind::UnexpectedEof.into())),
     }
@@ -297,13 +325,27 @@ fn introduce(folder: &Folder, me: &Identity, secret: &Token) -> io::Result<()> {
     folder.write_keeper(&file)
 }
 
-fn announce(me: &Identity) -> io::Result<()> {
-    let ready = Ready { version: VERSION, keeper: me.clone() };
+/// In the version of the launch, which is one that the launcher knows.
+fn announce(me: &Identity, version: u32) -> io::Result<()> {
+    let ready = Ready { version, keeper: me.clone() };
     let mut line = serde_json::to_vec(&ready)?;
     line.push(b'\n');
     let mut stdout = io::stdout();
     io::Write::write_all(&mut stdout, &line)?;
     io::Write::flush(&mut stdout)
+}
+
+/// Writes the inbox to the command for as long as it reads.
+fn feed(inbox: Arc<Inbox>, input: ChildStdin) {
+    tokio::spawn(async move {
+        let fed = async { inbox.feed(pipe::Sender::from_owned_fd(input.into())?).await };
+        match fed.await {
+            Ok(()) => {}
+            // It reads no more, which is its own affair.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            Err(error) => complain("write the command's input", &error),
+        }
+    });
 }
 
 fn open_log(path: PathBuf) -> io::Result<File> {
@@ -350,6 +392,6 @@ fn cannot(doing: &'static str) -> impl Fn(io::Error) -> KeeperError {
 }
 
 /// Standard error is `keeper.log`.
-fn complain(doing: &str, error: &io::Error) {
+pub(super) fn complain(doing: &str, error: &io::Error) {
     drop(io::Write::write_fmt(&mut io::stderr(), format_args!("cannot {doing}: {error}\n")));
 }

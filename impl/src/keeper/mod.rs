@@ -19,6 +19,7 @@
 //! | `token` | launcher, keeper | the attempt's token, `ABIDE_TOKEN_FILE`; 0600, replaced at adoption |
 //! | `request.json` | launcher | `ABIDE_REQUEST` |
 //! | `process.json` | keeper, at the start | [`folder::ProcessFile`]: group and start time of the command |
+//! | `inbox.ndjson` | launcher, then keeper | [`inbox::Entry`] a line: what the command reads on standard input, acknowledged once it is here |
 //! | `stdout.log`, `stderr.log` | the command | its bytes as they are |
 //! | `result.json` | `abide tool result` | what the process declared |
 //! | `exit.json` | keeper, last | [`folder::ExitFile`]: how it ended; nothing of it runs any more |
@@ -30,6 +31,20 @@
 //! its daemon recorded them, by being the process that listens on its socket, and by accepting the
 //! secret whose hash was recorded. A process of another boot, id or start time is never signalled;
 //! one of the recorded identity that cannot be talked to is asked to end, and never adopted. LEASE-15
+//!
+//! # Input
+//!
+//! A command that is launched to read input has its standard input held open. A controller adds
+//! lines; each is durable before it is acknowledged, has an id, so that a daemon that does not know
+//! whether it was heard says it again, and is written in order, as fast as the command reads. Which
+//! were acknowledged is in the folder, and how many were written is in `exit.json`. OURS-19
+//!
+//! # Versions
+//!
+//! Files carry the version of the build that wrote them, and [`protocol`] says how two builds
+//! agree. A daemon reads whatever a keeper of any version from [`OLDEST`] on leaves. The keeper is
+//! started from the daemon's own image, not from whatever lies at its path by then, so that a
+//! replaced or deleted program changes nothing for a daemon that still runs.
 //!
 //! # Ending
 //!
@@ -43,6 +58,7 @@ mod control;
 pub mod folder;
 mod hold;
 pub mod identity;
+pub mod inbox;
 pub mod orphans;
 pub mod processes;
 pub mod protocol;
@@ -50,5 +66,8 @@ pub mod socket;
 
 pub use hold::{KeeperError, keep};
 
-/// Version of the folder's files and of the protocol.
-pub const VERSION: u32 = 1;
+/// The highest version of the folder's files and of the protocol that this build knows.
+pub const VERSION: u32 = 2;
+
+/// The lowest one. It stays what it is for as long as a keeper of that version may live.
+pub const OLDEST: u32 = 1;

@@ -1,4 +1,16 @@
 //! What a controller and a keeper say to each other: one JSON object a line, a reply a request.
+//!
+//! # Versions
+//!
+//! A keeper lives for as long as its command, through any number of upgrades of the daemon, so both
+//! sides speak a range of versions ([`super::OLDEST`] to [`super::VERSION`]) and `hello` settles on
+//! the highest that both know. What is added stays harmless to whoever does not know it: unknown
+//! fields are ignored, and an unknown request is refused without ending the conversation. OURS-19
+//!
+//! | version | has |
+//! |---|---|
+//! | 1 | `hello`, `proceed`, `status`, `credentials`, `stop` |
+//! | 2 | `input`, `close_input`, `inbox` in the answer to `status`, `upto` in `hello` |
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,12 +21,13 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::folder::Ending;
+use super::folder::{Ending, Progress};
 use super::identity::Identity;
 use crate::domain::Token;
 
-/// The longest line either side reads.
-const LINE_MAX: u64 = 4 << 20;
+/// The longest line either side reads. A line of input is at most 1 MiB, of which JSON may make six
+/// times as much.
+const LINE_MAX: u64 = 8 << 20;
 
 /// A secret on its way over a private pipe or socket, and nowhere else.
 #[derive(Debug, Clone)]
@@ -48,6 +61,19 @@ pub struct Launch {
     pub env: Vec<(OsString, OsString)>,
     /// How long what outlives the command has to end, in milliseconds.
     pub grace_ms: u64,
+    /// The command reads the inbox on its standard input, which stays open; if not, it reads
+    /// nothing. Version 2.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub input: bool,
+}
+
+impl Launch {
+    /// The version of a launch: the lowest that can express it, so that a keeper of another build
+    /// understands it if it can.
+    #[must_use]
+    pub const fn version(input: bool) -> u32 {
+        if input { 2 } else { 1 }
+    }
 }
 
 impl fmt::Debug for Launch {
@@ -76,8 +102,11 @@ pub struct Ready {
 pub enum Request {
     /// First of all: proves the right to ask.
     Hello {
-        /// Version of the protocol the controller speaks.
+        /// The lowest version that the controller speaks. A keeper of version 1 asks for 1 here.
         version: u32,
+        /// The highest one; as `version`, if it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        upto: Option<u32>,
         /// The keeper's secret.
         secret: Sealed,
     },
@@ -95,6 +124,17 @@ pub enum Request {
         /// How long it has, in milliseconds.
         grace_ms: u64,
     },
+    /// Keep a line for the command's standard input. Answered once it is durable; it is written in
+    /// order, when the command runs and reads. The same id again: nothing. Version 2.
+    Input {
+        /// Names the line for good.
+        id: String,
+        /// The line, without its end.
+        line: String,
+    },
+    /// Nothing comes after what is in the inbox: the command reads the end of its input. Again:
+    /// nothing. Version 2.
+    CloseInput,
 }
 
 /// What the keeper answers.
@@ -103,7 +143,7 @@ pub enum Request {
 pub enum Reply {
     /// To `hello`.
     Hello {
-        /// Version of the protocol it speaks.
+        /// The version of the protocol that the conversation is in.
         version: u32,
         /// Who it is.
         keeper: Identity,
@@ -114,6 +154,9 @@ pub enum Reply {
     Status {
         /// Where it is.
         state: State,
+        /// How far its inbox is; absent where the command has none. Version 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inbox: Option<Progress>,
     },
     /// It is not so.
     Refused {
@@ -146,7 +189,7 @@ pub enum State {
 
 /// Why a keeper refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", from = "String")]
 pub enum Denial {
     /// `hello` did not come first, or with another secret.
     NotAuthorised,
@@ -156,6 +199,30 @@ pub enum Denial {
     UnknownRequest,
     /// It tried and failed.
     Failed,
+    /// It cannot be: the command has no inbox, or a closed one, or the line does not fit.
+    Invalid,
+    /// Something that this build does not know.
+    Other,
+}
+
+impl From<String> for Denial {
+    fn from(code: String) -> Self {
+        match code.as_str() {
+            "not_authorised" => Self::NotAuthorised,
+            "unknown_version" => Self::UnknownVersion,
+            "unknown_request" => Self::UnknownRequest,
+            "failed" => Self::Failed,
+            "invalid" => Self::Invalid,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The highest version in both ranges. OURS-19
+#[must_use]
+pub fn common((low, high): (u32, u32), (other_low, other_high): (u32, u32)) -> Option<u32> {
+    let highest = high.min(other_high);
+    (highest >= low.max(other_low)).then_some(highest)
 }
 
 /// Writes one line.
@@ -179,6 +246,19 @@ pub async fn write_line<T: Serialize + Sync>(
 pub async fn read_line<T: DeserializeOwned>(
     from: &mut (impl AsyncBufRead + Unpin + Send),
 ) -> io::Result<Option<T>> {
+    match read_bytes(from).await? {
+        Some(line) => Ok(Some(serde_json::from_slice(&line)?)),
+        None => Ok(None),
+    }
+}
+
+/// Reads one line as it is, its end included; `None` at the end of the stream.
+///
+/// # Errors
+/// The line is too long, or is cut off: where the next one begins is not known.
+pub(super) async fn read_bytes(
+    from: &mut (impl AsyncBufRead + Unpin + Send),
+) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     from.take(LINE_MAX).read_until(b'\n', &mut line).await?;
     if line.is_empty() {
@@ -187,7 +267,7 @@ pub async fn read_line<T: DeserializeOwned>(
     if line.last() != Some(&b'\n') {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is cut off or too long"));
     }
-    Ok(Some(serde_json::from_slice(&line)?))
+    Ok(Some(line))
 }
 
 #[cfg(test)]
@@ -197,13 +277,14 @@ mod tests {
     #[test]
     fn no_debug_shows_a_secret() {
         let token = Token::from_bytes([0xab; 32]);
-        let hello = Request::Hello { version: 1, secret: Sealed(token.clone()) };
+        let hello = Request::Hello { version: 1, upto: None, secret: Sealed(token.clone()) };
         let launch = Launch {
             version: 1,
             command: vec!["x".into()],
             dir: "/".into(),
             env: vec![("KEY".into(), "hunter2".into())],
             grace_ms: 1,
+            input: false,
         };
         let shown =
             format!("{hello:?} {launch:?} {:?}", Request::Credentials { token: Sealed(token) });
@@ -215,5 +296,24 @@ mod tests {
         let line = r#"{"request":"credentials","token":"almost-a-secret"}"#;
         let error = serde_json::from_str::<Request>(line).expect_err("it is no token");
         assert!(!error.to_string().contains("almost"), "{error}");
+    }
+
+    #[test]
+    fn two_builds_agree_on_the_highest_version_that_both_speak() {
+        assert_eq!(common((1, 2), (1, 1)), Some(1));
+        assert_eq!(common((1, 2), (1, 2)), Some(2));
+        assert_eq!(common((2, 5), (1, 3)), Some(3));
+        assert_eq!(common((3, 5), (1, 2)), None);
+        assert_eq!(common((1, 2), (3, 5)), None);
+    }
+
+    #[test]
+    fn what_a_later_build_adds_is_no_error() {
+        let refused = r#"{"reply":"refused","code":"tired","detail":"no","until":"noon"}"#;
+        let read: Reply = serde_json::from_str(refused).expect("it is a reply");
+        assert_eq!(read, Reply::Refused { code: Denial::Other, detail: "no".into() });
+        let status = r#"{"reply":"status","state":{"state":"running","pid":7,"cpu":1},"mood":2}"#;
+        let read: Reply = serde_json::from_str(status).expect("it is a reply");
+        assert_eq!(read, Reply::Status { state: State::Running { pid: 7 }, inbox: None });
     }
 }

@@ -3,18 +3,18 @@
 
 use crate::command::{Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, AttemptStatus, AttemptUid, Authority, BindingPin, Duration, Ending, Epoch, Hold,
-    Holds, Millis, Phase, Provenance, ScopeLimit, Seq, StartReason, TokenHash, WorkId, WorkStatus,
-    derived_uuid,
+    AttemptNo, AttemptStatus, AttemptUid, Authority, BindingPin, Duration, Ending, Epoch, Holds,
+    Millis, Phase, Provenance, RetryHint, ScopeLimit, Seq, StartReason, TokenHash, WorkId,
+    WorkStatus, derived_uuid,
 };
 use crate::store::attempts::{self, Attempt};
 use crate::store::rejections::Derived;
 use crate::store::words::Word as _;
 use crate::store::works::{self, Work};
-use crate::store::{StoreError, Tx, events, inputs, unrouted};
+use crate::store::{StoreError, Tx, events, inputs, meta, unrouted};
 
 use super::causality::{Concerns, Made, Type, accept_derived};
-use super::{Step, authority};
+use super::{Step, authority, retry};
 
 /// What a claim brings with it.
 pub(super) struct NewClaim<'a> {
@@ -42,8 +42,14 @@ pub(super) fn claim(
         WorkStatus::Waiting => return Ok(Refusal::WorkWaiting.into()),
         WorkStatus::Ready => {}
     }
+    if work.backoff.is_some() {
+        return Ok(Deferral::Backoff.into());
+    }
     if work.pending_count == 0 && work.next_trigger.is_none() {
         return Ok(Refusal::NothingToStart.into());
+    }
+    if meta::restored(tx)? {
+        return Ok(Deferral::Restored.into());
     }
     if !work.holds.is_empty() {
         return Ok(Deferral::Held.into());
@@ -108,7 +114,7 @@ fn resume(
         )));
     };
     let before = attempt.epoch;
-    attempt.epoch = Epoch(before.0.saturating_add(1));
+    attempt.epoch = meta::incarnation(tx)?.epoch_after(before);
     attempt.status = AttemptStatus::Running;
     attempt.phase = Some(Phase::NeverHanded);
     attempt.token = Some(claim.token);
@@ -134,19 +140,20 @@ fn create(
 ) -> Result<Attempt, StoreError> {
     let n = AttemptNo(last.map_or(1, |last| last.0.saturating_add(1)));
     let (trigger, parent) = cause(tx, work)?;
+    let epoch = meta::incarnation(tx)?.epoch_after(Epoch(0));
     let attempt = Attempt {
         work: work.id,
         n,
         uid: claim.uid,
         status: AttemptStatus::Running,
         phase: Some(Phase::NeverHanded),
-        epoch: Epoch(1),
+        epoch,
         token: Some(claim.token),
         expires_at: Some(now + claim.lease),
         trigger,
         parent,
         woken_by: work.next_trigger,
-        batch_epoch: Epoch(1),
+        batch_epoch: epoch,
         reason: if last.is_none() { StartReason::Start } else { StartReason::Next },
         pin: claim.pin.clone(),
         active_left: claim.pin.active,
@@ -155,6 +162,7 @@ fn create(
         started_at: now,
         ended_at: None,
         result: None,
+        hint: None,
     };
     attempts::insert(tx, &attempt)?;
     Ok(attempt)
@@ -165,8 +173,9 @@ fn cause(tx: &mut dyn Tx, work: &Work) -> Result<(Seq, Seq), StoreError> {
     if let Some(winner) = work.next_trigger {
         return Ok((winner, work.next_parent.unwrap_or(winner)));
     }
+    // A release without a wake goes on from a retry that a causal limit refused. CAUSE-32
     match inputs::lowest_pending(tx, work.id)? {
-        Some(lowest) => Ok((lowest, lowest)),
+        Some(lowest) => Ok((lowest, work.next_parent.unwrap_or(lowest))),
         None => Err(StoreError::corrupt(format!(
             "work {} counts {} pending inputs and has none",
             work.id, work.pending_count
@@ -235,7 +244,7 @@ pub(super) fn renew(
         Err(refused) => return Ok(refused),
     };
     let expires_at = now + lease;
-    attempts::renew(tx, &held.attempt, expires_at)?;
+    attempts::set_expiry(tx, &held.attempt, expires_at)?;
     Ok(Outcome::Accepted(Receipt::Renewed { work: held.work.id, expires_at }).into())
 }
 
@@ -269,6 +278,8 @@ pub(super) fn complete(
     attempts::save(tx, &attempt, attempt.epoch)?;
     work.attempt_is(attempt.n, attempt.epoch, AttemptStatus::Completed);
     work.status = if done { WorkStatus::Completed } else { WorkStatus::Ready };
+    // The next failure is the first again. RETRY-10
+    work.failures = 0;
     work.reason = None;
     if done {
         work.holds = Holds::NONE;
@@ -317,12 +328,13 @@ fn publish(
     Ok(())
 }
 
-/// Ends the attempt as failed; nothing is retried by itself. RETRY-06
+/// Ends the attempt as failed, and admits the failure. RETRY-01
 pub(super) fn fail(
     tx: &mut dyn Tx,
     now: Millis,
     by: &Authority,
     reason: &str,
+    hint: Option<RetryHint>,
 ) -> Result<Step, StoreError> {
     let held = match authority::check(tx, now, by)? {
         Ok(held) => held,
@@ -335,33 +347,17 @@ pub(super) fn fail(
         None => return Err(no_phase(&held.attempt)),
     }
     let authority::Held { mut work, attempt, .. } = held;
+    if retry::ends_too_early(tx, &work, &attempt)? {
+        return Ok(Step::from(Outcome::Conflict).under(lease));
+    }
+    // An executor that holds nothing until the pin may have started what it was handed. POLICY-22
+    if attempt.phase == Some(Phase::Handed) && !attempt.pin.holds_until_pin {
+        work.marked = Some(attempt.segment());
+    }
     let n = attempt.n;
-    end_failed(tx, now, &mut work, attempt, reason)?;
+    retry::admit(tx, now, &mut work, attempt, reason, hint)?;
     let receipt = Receipt::Ended { work: work.id, attempt: n, status: work.status };
     Ok(Step::accepted(receipt, &work).under(lease))
-}
-
-/// Fails a running attempt, counts it, and holds its work for a person; standing work is neither
-/// counted nor held. Pending input stays. RETRY-06 JOB-16 JOB-27
-pub(super) fn end_failed(
-    tx: &mut dyn Tx,
-    now: Millis,
-    work: &mut Work,
-    mut attempt: Attempt,
-    reason: &str,
-) -> Result<(), StoreError> {
-    attempt.leave(AttemptStatus::Failed, now);
-    attempt.ended_at = Some(now);
-    attempt.result = Some(reason.to_owned());
-    attempts::save(tx, &attempt, attempt.epoch)?;
-    work.attempt_is(attempt.n, attempt.epoch, AttemptStatus::Failed);
-    work.status = WorkStatus::Ready;
-    if !work.standing {
-        work.holds.set(Hold::Exhausted);
-        work.failures = work.failures.saturating_add(1);
-    }
-    work.reason = Some(reason.to_owned());
-    works::save(tx, work, now)
 }
 
 fn no_phase(attempt: &Attempt) -> StoreError {

@@ -5,7 +5,7 @@ use crate::domain::{
     AttemptNo, AttemptStatus, Holds, Millis, Phase, WaitStatus, WorkId, WorkStatus,
 };
 use crate::store::works::{self, Work};
-use crate::store::{StoreError, Tx, attempts, subscriptions, timers, unrouted, waits};
+use crate::store::{StoreError, Tx, attempts, meta, subscriptions, timers, unrouted, waits};
 
 use super::{Step, requests};
 
@@ -44,6 +44,10 @@ pub(super) fn close_idle(tx: &mut dyn Tx, now: Millis, work: WorkId) -> Result<S
     let Some(idle_at) = work.idle_at.filter(|_| work.pending_count == 0) else {
         return Ok(Refusal::NotIdle.into());
     };
+    // What the backup does not know may be its input once it is sent again. OURS-21
+    if meta::restored(tx)? {
+        return Ok(Deferral::Restored.into());
+    }
     if now < idle_at {
         return Ok(Refusal::NotDue.into());
     }
@@ -71,6 +75,7 @@ pub(super) fn terminate(
     cancel_wait(tx, now, work)?;
     work.holds = Holds::NONE;
     work.idle_at = None;
+    work.end_backoff();
     work.next_trigger = None;
     work.next_parent = None;
     work.reason = Some(reason.to_owned());

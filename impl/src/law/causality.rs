@@ -33,6 +33,8 @@ pub(super) struct Made {
     pub(super) key: Option<KeyId>,
     pub(super) target: Option<WorkId>,
     pub(super) wait: Option<WaitId>,
+    /// The failed attempt whose retry it is.
+    pub(super) failed: Option<AttemptNo>,
     pub(super) provenance: Option<Provenance>,
     pub(super) payload: Option<String>,
 }
@@ -48,6 +50,7 @@ impl Made {
             key: None,
             target: None,
             wait: None,
+            failed: None,
             provenance: None,
             payload: None,
         }
@@ -145,6 +148,7 @@ fn write(
             key: made.key,
             target: made.target,
             wait: made.wait,
+            failed: made.failed,
             parent: place.parent,
             root: place.root.unwrap_or(seq),
             depth: place.depth,

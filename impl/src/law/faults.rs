@@ -2,14 +2,19 @@
 //! again finishes it once. W07 W08 E07 WAKE-08 WAIT-16 ROUTE-17
 
 use crate::command::{Command, Outcome, Receipt};
-use crate::domain::{Actor, Decision, Ending, MarkKind, Millis, Source, WorkId};
+use crate::domain::{
+    Actor, AttemptNo, Decision, Ending, Exhausted, Incarnation, MarkKind, Millis, Source, Verdict,
+    WorkId, WorkStatus,
+};
 use crate::store::doctor::{Severity, examine};
 use crate::store::engine::{Each, Engine as _, StoreError, Tx, Value};
+use crate::store::observe::{SeenTimer, SeenWork};
 use crate::store::{Observation, Session, Store, observe};
 
 use super::apply;
 use super::testing::{
-    Bench, Vary as _, cancel, event, fresh_work, key, request, store, wait_command,
+    Bench, LEASE, Vary as _, cancel, event, fail, fresh_work, key, policy, request, settle, store,
+    wait_command,
 };
 
 const TEST: Actor = Actor::Loop("test");
@@ -84,7 +89,7 @@ fn sweep(store: &Store, now: Millis, command: &Command) -> (u32, Outcome) {
 /// The same, and then again: what was done is not done twice.
 fn once(store: &Store, now: Millis, command: &Command) -> Outcome {
     let (writes, outcome) = sweep(store, now, command);
-    assert!(writes > 3, "{} has {writes} writes: the sweep shows nothing", command.name());
+    assert!(writes > 2, "{} has {writes} writes: the sweep shows nothing", command.name());
     let done = see(store);
     for _ in 0..3 {
         let again = attempt(store, now, command, u32::MAX).expect("an answer");
@@ -239,6 +244,140 @@ fn an_ending_and_what_it_publishes_happen_together() {
         Command::Complete { by, ending, status: Some("fine".to_owned()) }
     });
     once(&store, now, &command);
+}
+
+/// RETRY-02: a failed attempt without its retry is never seen, nor a retry without its failure.
+#[test]
+fn a_failure_and_its_retry_happen_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| fail(bench.running("x")));
+    once(&store, now, &command);
+    assert_eq!(see(&store).works[0].backoff, Some(AttemptNo(1)));
+}
+
+/// RETRY-31
+#[test]
+fn a_failure_that_ends_its_work_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let work = bench.ready("x");
+        fail(bench.running_under(work, &policy(1, Exhausted::Fail)))
+    });
+    once(&store, now, &command);
+    assert_eq!(see(&store).works[0].status, WorkStatus::Failed);
+}
+
+/// RETRY-19 RETRY-20
+#[test]
+fn a_retry_fires_whole_or_not_at_all_and_once() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        bench.accepted(&fail(by));
+        bench.later(300_000);
+        Command::FireRetry { work: by.work, attempt: by.attempt }
+    });
+    once(&store, now, &command);
+    let seen = see(&store);
+    assert_eq!(seen.events.iter().filter(|event| event.failed.is_some()).count(), 1);
+    assert_eq!((seen.works[0].backoff, seen.works[0].retry), (Some(AttemptNo(1)), SeenTimer::None));
+}
+
+/// RETRY-21
+#[test]
+fn a_routed_retry_ends_its_backoff_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        bench.accepted(&fail(by));
+        bench.later(300_000);
+        let fire = Command::FireRetry { work: by.work, attempt: by.attempt };
+        let seq = bench.requested(&fire);
+        Command::CommitRoute { proposal: bench.evaluate(seq) }
+    });
+    once(&store, now, &command);
+    assert_eq!(see(&store).works[0].backoff, None);
+}
+
+/// RETRY-26
+#[test]
+fn a_manual_retry_happens_whole_or_not_at_all_and_once() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        bench.accepted(&fail(by));
+        Command::Retry { work: by.work, expect: None, request: request("r") }
+    });
+    once(&store, now, &command);
+    assert_eq!(see(&store).works[0].pending.len(), 1);
+}
+
+/// CAUSE-32
+#[test]
+fn a_release_that_is_input_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let seq = bench.accept(event("make").with_key("x").with_depth(0));
+        let work = bench.route(seq).1.expect("a work");
+        let by = bench.claim_and_pin(work);
+        bench.accepted(&fail(by));
+        bench.later(300_000);
+        bench.apply(&Command::FireRetry { work, attempt: by.attempt });
+        Command::Release { work, expect: None, request: request("r") }
+    });
+    once(&store, now, &command);
+    assert_eq!(see(&store).works[0].retry, SeenTimer::None);
+}
+
+/// CANCEL-02 CANCEL-04
+#[test]
+fn a_cancellation_in_a_backoff_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        bench.accepted(&fail(by));
+        cancel(by.work)
+    });
+    // The work and the journal: nothing of a backoff lies anywhere else.
+    let (writes, _) = sweep(&store, now, &command);
+    assert!(writes > 1, "{writes} writes: the sweep shows nothing");
+    assert_eq!(see(&store).works[0].retry, SeenTimer::None);
+}
+
+/// ADOPT-20 ADOPT-22
+#[test]
+fn a_refused_adoption_with_its_mark_and_its_retry_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        bench.later(LEASE.0);
+        let (by, _) = bench.recover(by.work);
+        settle(by, Verdict::NotAdoptable)
+    });
+    let (_, outcome) = sweep(&store, now, &command);
+    assert!(matches!(outcome, Outcome::Accepted(Receipt::Ended { .. })), "{outcome:?}");
+    let seen = &see(&store).works[0];
+    assert!(seen.excluded.is_some() && seen.backoff.is_some());
+}
+
+/// OURS-21: raised in the same step.
+#[test]
+fn a_restore_happens_whole_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        bench.running("x");
+        bench.running("y");
+        Command::Restore { above: Incarnation(1) }
+    });
+    let (writes, _) = sweep(&store, now, &command);
+    assert!(writes > 2, "{writes} writes: the sweep shows nothing");
+    let seen = see(&store);
+    assert_eq!((seen.incarnation, seen.restored), (Incarnation(2), true));
+    let over = |seen: &SeenWork| seen.attempt.as_ref().and_then(|one| one.expires_at) == Some(now);
+    assert!(seen.works.iter().all(over));
+    let (command, now) = (Command::ReleaseRestore { request: request("r") }, now);
+    once(&store, now, &command);
+    assert!(!see(&store).restored);
 }
 
 /// E07: a creation that is rolled back leaves its key to the next.

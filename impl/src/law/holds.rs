@@ -1,11 +1,12 @@
 //! Holds: a person keeps work from starting, and lets it go. OURS-06 WAKE-24
 
 use crate::command::{Outcome, Receipt, Refusal};
-use crate::domain::{AttemptNo, Hold, Holds, MarkKind, Millis, Request, WorkId};
+use crate::domain::{AttemptNo, Hold, Holds, MarkKind, Millis, Request, Seq, WorkId};
 use crate::store::marks::{self, Mark};
-use crate::store::{StoreError, Tx, generations, works};
+use crate::store::works::{self, Work};
+use crate::store::{StoreError, Tx, generations};
 
-use super::{Step, requests};
+use super::{Step, ownership, requests};
 
 /// Lets no attempt of the work start; attempt, wait and input stay as they are. OURS-06
 pub(super) fn hold(
@@ -57,19 +58,27 @@ pub(super) fn release(
     let payload = format!(r#"{{"work":"{}"}}"#, work.uid);
     let (kind, scope) = ("core.work.released", work.scope);
     let seq = requests::accept(tx, now, request, hash, kind, scope, payload)?;
-    let (kind, generation) = (MarkKind::Release, generations::current_no(tx)?);
-    let associated = Some(work.id);
-    let (wait, route, reason) = (None, None, None);
-    let mark =
-        Mark { event: seq, kind, work: associated, wait, route, reason, generation, at: now };
-    marks::insert(tx, &mark)?;
     if work.holds.has(Hold::CausalLimit) {
         work.next_parent = Some(seq);
     }
     work.holds = Holds::NONE;
     work.reason = None;
-    works::save(tx, &mut work, now)?;
+    if work.retry.is_some_and(|timer| timer.disabled) {
+        // Nothing else would start the retry. CAUSE-32
+        work.end_backoff();
+        ownership::first_input(tx, now, &mut work, seq)?;
+    } else {
+        note(tx, now, &work, seq)?;
+        works::save(tx, &mut work, now)?;
+    }
     Ok(Step::accepted(Receipt::Event { seq }, &work))
+}
+
+/// Marks a release that is no input.
+fn note(tx: &mut dyn Tx, at: Millis, work: &Work, event: Seq) -> Result<(), StoreError> {
+    let (kind, generation) = (MarkKind::Release, generations::current_no(tx)?);
+    let (work, wait, route, reason) = (Some(work.id), None, None, None);
+    marks::insert(tx, &Mark { event, kind, work, wait, route, reason, generation, at })
 }
 
 #[cfg(test)]

@@ -106,6 +106,7 @@ fn insert(
             key,
             target: event.target,
             wait: None,
+            failed: None,
             parent: None,
             root: seq,
             depth: 0,
@@ -221,7 +222,8 @@ fn of_core(tx: &mut dyn Tx, event: &events::Place) -> Result<bool, StoreError> {
             | Derived::Continuation
             | Derived::Alias
             | Derived::TurnEnded
-            | Derived::Successor,
+            | Derived::Successor
+            | Derived::Retry,
         ) => Ok(true),
         Some(Derived::Replay) => Ok(false),
         None => Ok(names::text(tx, event.event_type)?.starts_with(CORE_PREFIX)),

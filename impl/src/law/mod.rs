@@ -17,6 +17,8 @@ mod ownership;
 mod record;
 mod recovery;
 mod requests;
+mod restore;
+mod retry;
 pub mod routing;
 mod subscriptions;
 mod succession;
@@ -64,7 +66,8 @@ fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, Stor
         Command::Complete { by, ending, status } => {
             attempts::complete(tx, now, by, *ending, status.as_deref())
         }
-        Command::Fail { by, reason } => attempts::fail(tx, now, by, reason),
+        Command::Fail { by, reason, hint } => attempts::fail(tx, now, by, reason, *hint),
+        Command::FireRetry { work, attempt } => retry::fire_retry(tx, now, *work, *attempt),
         Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes } => {
             let wanted = waits::Wanted {
                 uid: *uid,
@@ -86,6 +89,9 @@ fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, Stor
         Command::SettleRecovery { by, verdict, reason } => {
             recovery::settle_recovery(tx, now, by, *verdict, reason)
         }
+        Command::Detach { by } => recovery::detach(tx, now, by),
+        Command::Restore { above } => restore::restore(tx, now, *above),
+        Command::ReleaseRestore { request } => restore::release_restore(tx, now, request),
         Command::Vacate { work, segment } => recovery::vacate(tx, now, *work, *segment),
         Command::Cancel { work, expect, for_good, reason } => {
             cancel::cancel(tx, now, *work, *expect, *for_good, reason)
@@ -111,6 +117,7 @@ fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, Stor
         Command::Release { work, expect, request } => {
             holds::release(tx, now, *work, *expect, request)
         }
+        Command::Retry { work, expect, request } => retry::retry(tx, now, *work, *expect, request),
         Command::Translate { wait, event } => subscriptions::translate(tx, now, *wait, *event),
         Command::CloseIdle { work } => cancel::close_idle(tx, now, *work),
     }

@@ -5,8 +5,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::command::{Command, Outcome};
 use crate::domain::{
-    Actor, AttemptNo, Authority, Deadline, Decision, Duration, Ending, Epoch, Key, Millis,
-    NewEvent, Proposal, ScopeLimit, Seq, Source, TokenHash, Verdict, WaitId, WaitUid, WorkId,
+    Actor, AttemptNo, Authority, Deadline, Decision, Duration, Ending, Epoch, Incarnation, Key,
+    Millis, NewEvent, Proposal, Request, RetryHint, RetryPolicy, ScopeLimit, Seq, Source,
+    TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
 };
 use crate::store::journal::{self, NewRow, Quota};
 use crate::store::{StoreError, Tx};
@@ -145,6 +146,8 @@ enum Of<'a> {
         standing: bool,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         reopen: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        successor: Option<WorkUid>,
     },
     Reload {
         config: &'a str,
@@ -158,6 +161,8 @@ enum Of<'a> {
     },
     CreateWork {
         request: &'a str,
+        /// What was made, or would have been: a repeated request keeps its first.
+        work: WorkUid,
         scope: &'a str,
         kind: &'a str,
         standing: bool,
@@ -177,17 +182,12 @@ enum Of<'a> {
         holds_until_pin: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         active: Option<Duration>,
+        /// Absent where it is the one that holds where nothing else is said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retry: Option<&'a RetryPolicy>,
         capacity: &'a [ScopeLimit],
     },
-    Authority {
-        work: WorkId,
-        attempt: AttemptNo,
-        epoch: Epoch,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        verdict: Option<Verdict>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        ending: Option<Ending>,
-    },
+    Authority(Acting),
     RegisterWait {
         work: WorkId,
         attempt: AttemptNo,
@@ -212,20 +212,24 @@ enum Of<'a> {
         work: WorkId,
         lease: Duration,
     },
+    /// Of a retry: the failed attempt.
+    Attempt {
+        work: WorkId,
+        attempt: AttemptNo,
+    },
+    Restore {
+        above: Incarnation,
+    },
+    ReleaseRestore {
+        request: &'a str,
+        max_depth: u32,
+    },
     Segment {
         work: WorkId,
         attempt: AttemptNo,
         epoch: Epoch,
     },
-    Work {
-        work: WorkId,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        expect: Option<AttemptNo>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        request: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        for_good: Option<bool>,
-    },
+    Work(On<'a>),
 }
 
 fn args(command: &Command) -> Of<'_> {
@@ -235,11 +239,16 @@ fn args(command: &Command) -> Of<'_> {
         Command::Reload { digest, body: _ } => Of::Reload { config: digest },
         Command::Drop { event, reason: _ } => Of::Event { event: *event },
         Command::Replay { event, request } => Of::Replay { event: *event, request: &request.id },
-        Command::Reopen { work, expect, request, successor: _ }
-        | Command::Release { work, expect, request } => operator(*work, *expect, Some(&request.id)),
+        Command::Reopen { work, expect, request, successor } => {
+            Of::Work(On { successor: Some(*successor), ..On::asked(*work, *expect, request) })
+        }
+        Command::Release { work, expect, request } | Command::Retry { work, expect, request } => {
+            Of::Work(On::asked(*work, *expect, request))
+        }
         Command::CreateWork { request, scope, create, key, parent, authorised, data: _ } => {
             Of::CreateWork {
                 request: &request.id,
+                work: create.uid,
                 scope,
                 kind: &create.kind,
                 standing: create.standing,
@@ -249,7 +258,7 @@ fn args(command: &Command) -> Of<'_> {
                 max_depth: request.limits.max_depth,
             }
         }
-        Command::Hold { work, expect, reason: _ } => operator(*work, *expect, None),
+        Command::Hold { work, expect, reason: _ } => Of::Work(On::work(*work, *expect)),
         Command::Claim { work, attempt_uid: _, token: _, lease, pin, capacity } => Of::Claim {
             work: *work,
             lease: *lease,
@@ -258,14 +267,29 @@ fn args(command: &Command) -> Of<'_> {
             resumes: pin.resumes,
             holds_until_pin: pin.holds_until_pin,
             active: pin.active,
+            retry: Some(&pin.retry).filter(|policy| **policy != RetryPolicy::default()),
             capacity,
         },
         Command::ClearNeverHanded { by }
         | Command::Pin { by, metadata: _ }
         | Command::Renew { by, lease: _ }
-        | Command::Fail { by, reason: _ } => authority(by, None, None),
-        Command::Complete { by, ending, status: _ } => authority(by, None, Some(*ending)),
-        Command::SettleRecovery { by, verdict, reason: _ } => authority(by, Some(*verdict), None),
+        | Command::Detach { by } => Of::Authority(Acting::by(by)),
+        Command::Fail { by, reason: _, hint } => {
+            Of::Authority(Acting { hint: *hint, ..Acting::by(by) })
+        }
+        Command::Complete { by, ending, status } => Of::Authority(Acting {
+            ending: Some(*ending),
+            declares: status.is_some(),
+            ..Acting::by(by)
+        }),
+        Command::SettleRecovery { by, verdict, reason: _ } => {
+            Of::Authority(Acting { verdict: Some(*verdict), ..Acting::by(by) })
+        }
+        Command::FireRetry { work, attempt } => Of::Attempt { work: *work, attempt: *attempt },
+        Command::Restore { above } => Of::Restore { above: *above },
+        Command::ReleaseRestore { request } => {
+            Of::ReleaseRestore { request: &request.id, max_depth: request.limits.max_depth }
+        }
         Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes } => {
             Of::RegisterWait {
                 work: by.work,
@@ -290,16 +314,11 @@ fn args(command: &Command) -> Of<'_> {
         Command::Vacate { work, segment } => {
             Of::Segment { work: *work, attempt: segment.attempt, epoch: segment.epoch }
         }
-        Command::CloseIdle { work } => operator(*work, None, None),
+        Command::CloseIdle { work } => Of::Work(On::work(*work, None)),
         Command::Cancel { work, expect, for_good, reason: _ } => {
-            let (work, expect, for_good) = (*work, *expect, Some(*for_good));
-            Of::Work { work, expect, request: None, for_good }
+            Of::Work(On { for_good: Some(*for_good), ..On::work(*work, *expect) })
         }
     }
-}
-
-fn operator(work: WorkId, expect: Option<AttemptNo>, request: Option<&str>) -> Of<'_> {
-    Of::Work { work, expect, request, for_good: None }
 }
 
 fn accept(event: &NewEvent) -> Of<'_> {
@@ -335,11 +354,59 @@ fn commit_route(proposal: &Proposal) -> Of<'_> {
         create: create.map(|work| work.kind.as_str()),
         standing: create.is_some_and(|work| work.standing),
         reopen: proposal.reopen.is_some(),
+        successor: proposal.reopen,
     }
 }
 
-fn authority<'a>(by: &Authority, verdict: Option<Verdict>, ending: Option<Ending>) -> Of<'a> {
-    Of::Authority { work: by.work, attempt: by.attempt, epoch: by.epoch, verdict, ending }
+/// What is reported under an authority. Reasons, metadata and statuses have no place in it.
+#[derive(Serialize)]
+struct Acting {
+    work: WorkId,
+    attempt: AttemptNo,
+    epoch: Epoch,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<Ending>,
+    /// A status is declared, so that an event may be published.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    declares: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<RetryHint>,
+}
+
+impl Acting {
+    const fn by(by: &Authority) -> Self {
+        let (work, attempt, epoch) = (by.work, by.attempt, by.epoch);
+        Self { work, attempt, epoch, verdict: None, ending: None, declares: false, hint: None }
+    }
+}
+
+/// What is done to a work. A request makes a root, which says how deep its chain may go.
+#[derive(Serialize)]
+struct On<'a> {
+    work: WorkId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expect: Option<AttemptNo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_depth: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    for_good: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    successor: Option<WorkUid>,
+}
+
+impl<'a> On<'a> {
+    const fn work(work: WorkId, expect: Option<AttemptNo>) -> Self {
+        Self { work, expect, request: None, max_depth: None, for_good: None, successor: None }
+    }
+
+    fn asked(work: WorkId, expect: Option<AttemptNo>, request: &'a Request) -> Self {
+        let max_depth = Some(request.limits.max_depth);
+        Self { request: Some(&request.id), max_depth, ..Self::work(work, expect) }
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Recovery: an expired attempt goes on as itself, under a greater epoch, or fails. ADOPT-01
 
-use crate::command::{Receipt, Refusal};
+use crate::command::{Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptStatus, Authority, Duration, Epoch, Millis, Phase, Segment, TokenHash, Verdict, WorkId,
+    AttemptStatus, Authority, Duration, Millis, Phase, Segment, TokenHash, Verdict, WorkId,
 };
-use crate::store::{StoreError, Tx, attempts, works};
+use crate::store::{StoreError, Tx, attempts, meta, works};
 
-use super::attempts::end_failed;
-use super::{Step, authority};
+use super::{Step, authority, retry};
 
 /// Takes over a running attempt whose lease has ended. LEASE-08 LEASE-09 ADOPT-02 ADOPT-12
 pub(super) fn claim_recovery(
@@ -31,6 +30,9 @@ pub(super) fn claim_recovery(
     if now < expires_at {
         return Ok(Refusal::LeaseLive.into());
     }
+    if meta::restored(tx)? {
+        return Ok(Deferral::Restored.into());
+    }
     // Relaunch only what provably started nothing. ADOPT-05 ADOPT-08 ADOPT-09
     let relaunch = match phase {
         Phase::NeverHanded => true,
@@ -38,7 +40,7 @@ pub(super) fn claim_recovery(
         Phase::Pinned | Phase::Recovering => false,
     };
     let before = attempt.epoch;
-    attempt.epoch = Epoch(before.0.saturating_add(1));
+    attempt.epoch = meta::incarnation(tx)?.epoch_after(before);
     attempt.token = Some(token);
     attempt.expires_at = Some(now + lease);
     attempt.phase = Some(if relaunch { Phase::NeverHanded } else { Phase::Recovering });
@@ -74,13 +76,28 @@ pub(super) fn settle_recovery(
             Ok(Step::accepted(Receipt::Advanced { work: work.id, attempt: n }, &work).under(lease))
         }
         Verdict::NotAdoptable => {
+            if retry::ends_too_early(tx, &work, &attempt)? {
+                return Ok(Step::from(Outcome::Conflict).under(lease));
+            }
             // Not being verifiable proves no stop. ADOPT-22
             work.marked = Some(attempt.segment());
-            end_failed(tx, now, &mut work, attempt, reason)?;
+            retry::admit(tx, now, &mut work, attempt, reason, None)?;
             let receipt = Receipt::Ended { work: work.id, attempt: n, status: work.status };
             Ok(Step::accepted(receipt, &work).under(lease))
         }
     }
+}
+
+/// Gives a lease up, so that the attempt can be recovered at once: an ended lease is all that
+/// changes. OURS-19 LEASE-02
+pub(super) fn detach(tx: &mut dyn Tx, now: Millis, by: &Authority) -> Result<Step, StoreError> {
+    let held = match authority::check(tx, now, by)? {
+        Ok(held) => held,
+        Err(refused) => return Ok(refused),
+    };
+    attempts::set_expiry(tx, &held.attempt, now)?;
+    let receipt = Receipt::Detached { work: held.work.id, attempt: held.attempt.n };
+    Ok(Step::accepted(receipt, &held.work).under(Some(held.expires_at)))
 }
 
 /// Lifts the exclusion mark of a segment whose process was seen to exit. POLICY-22

@@ -177,7 +177,7 @@ pub(super) fn drop_event(
         return Ok(Refusal::AlreadyRouted.into());
     }
     match event.derived {
-        Some(Derived::Timeout | Derived::Alias | Derived::TurnEnded) => {
+        Some(Derived::Timeout | Derived::Alias | Derived::TurnEnded | Derived::Retry) => {
             return Ok(Refusal::CoreType.into());
         }
         Some(Derived::Continuation | Derived::Successor | Derived::Replay) | None => {}
@@ -246,6 +246,9 @@ impl Routing<'_> {
         if work.status.is_terminal() {
             return self.come_late(tx, &work);
         }
+        if self.marking.event.derived == Some(Derived::Retry) {
+            return self.retry(tx, &mut work);
+        }
         // A wait is tried before any route. POLICY-02
         if let Some(wait) = waits::active_of(tx, work.id)?
             && self.matches(tx, &wait)?
@@ -268,11 +271,23 @@ impl Routing<'_> {
 
     /// Late for good: kept, associated, and inert; a successor is another work. TERM-02 TERM-03
     fn come_late(&self, tx: &mut dyn Tx, work: &Work) -> Result<Step, StoreError> {
-        if let Some(successor) = self.proposal.reopen {
+        // A retry is of no handler's deciding. RETRY-28
+        let decided = self.marking.event.derived != Some(Derived::Retry);
+        if let Some(successor) = self.proposal.reopen.filter(|_| decided) {
             let Marking { now, event, .. } = &self.marking;
             reopen_by_route(tx, *now, work, event, successor)?;
         }
         self.marking.mark(tx, MarkKind::Terminal, Some(work))
+    }
+
+    /// The retry of another attempt than the one the work is in the backoff of changes nothing.
+    /// RETRY-21 RETRY-23 RETRY-28
+    fn retry(&self, tx: &mut dyn Tx, work: &mut Work) -> Result<Step, StoreError> {
+        if work.backoff.is_none() || work.backoff != self.marking.event.failed {
+            return self.marking.mark(tx, MarkKind::StaleRetry, Some(work));
+        }
+        work.end_backoff();
+        self.queue(tx, work, &[])
     }
 
     /// Cancels the work, for good, with this event as the cause. OURS-02

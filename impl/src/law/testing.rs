@@ -8,8 +8,9 @@ use uuid::Uuid;
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
     Actor, AttemptNo, Authority, BindingPin, CausalLimits, Deadline, Decision, Duration, Ending,
-    Epoch, Generation, IngressId, Key, MarkKind, Millis, NewEvent, Proposal, ProposedWork, Request,
-    ScopeLimit, Segment, Seq, Source, Token, TokenHash, Verdict, WaitId, WorkId,
+    Epoch, Exhausted, Generation, IngressId, Key, MarkKind, Millis, NewEvent, Proposal,
+    ProposedWork, Request, RetryHint, RetryPolicy, ScopeLimit, Segment, Seq, Source, Token,
+    TokenHash, Verdict, WaitId, WorkId,
 };
 use crate::store::{
     Engine, Observation, Session, Store, StoreError, observe,
@@ -205,6 +206,22 @@ impl<'s> Bench<'s> {
         by
     }
 
+    /// A running attempt of ready work under a retry policy of its own.
+    pub(crate) fn running_under(&mut self, work: WorkId, policy: &RetryPolicy) -> Authority {
+        let by = self.claim_pinned_to(work, BindingPin { retry: policy.clone(), ..pin(true) });
+        self.hand(by);
+        self.accepted(&pin_command(by));
+        by
+    }
+
+    /// Fires and routes the due retry of a failed attempt, and answers its event.
+    pub(crate) fn retried(&mut self, failed: Authority) -> Seq {
+        let (work, attempt) = (failed.work, failed.attempt);
+        let seq = self.requested(&Command::FireRetry { work, attempt });
+        assert_eq!(self.route(seq), (MarkKind::Queued, Some(work)));
+        seq
+    }
+
     pub(crate) fn recover(&mut self, work: WorkId) -> (Authority, bool) {
         let token = self.token();
         match self.accepted(&Command::ClaimRecovery { work, token, lease: LEASE }) {
@@ -275,6 +292,23 @@ impl<'s> Bench<'s> {
         self.accepted(&Command::Drop { event: replayed, reason: String::new() });
     }
 
+    /// A work that fails, is retried by its timer and by a person, and then done.
+    fn failed_round(&mut self, round: u32) {
+        let failed = self.running(&format!("f{round}"));
+        self.accepted(&fail(failed));
+        self.later(300_000);
+        self.retried(failed);
+        let again = self.claim_and_pin(failed.work);
+        self.accepted(&fail_with(again, RetryHint::Delay(5_000)));
+        let (work, request) = (failed.work, request(&format!("retry-{round}")));
+        self.requested(&Command::Retry { work, expect: None, request });
+        let by = self.claim_and_pin(work);
+        self.accepted(&Command::Detach { by });
+        let (by, _) = self.recover(work);
+        self.accepted(&settle(by, Verdict::Adopted));
+        self.accepted(&complete(by));
+    }
+
     pub(crate) fn last_seq(&mut self) -> Seq {
         crate::store::meta::last_seq(&mut self.tx).expect("the counter")
     }
@@ -296,6 +330,7 @@ pub(crate) fn populate(store: &Store) {
 pub(crate) fn steady(store: &Store, rounds: u32) -> Session<'_> {
     let mut bench = Bench::on(store);
     for round in 0..rounds {
+        bench.failed_round(round);
         let name = format!("w{round}");
         let (by, wait) = bench.parked(&name, Some(500));
         bench.vacate(by);
@@ -340,7 +375,14 @@ pub(crate) fn fresh_work(name: &str) -> ProposedWork {
 
 pub(crate) fn pin(resumes: bool) -> BindingPin {
     let binding = "shell".to_owned();
-    BindingPin { binding, generation: Generation(0), resumes, holds_until_pin: false, active: None }
+    BindingPin {
+        binding,
+        generation: Generation(0),
+        resumes,
+        holds_until_pin: false,
+        active: None,
+        retry: RetryPolicy::default(),
+    }
 }
 
 pub(crate) fn pin_command(by: Authority) -> Command {
@@ -372,7 +414,17 @@ pub(crate) fn complete(by: Authority) -> Command {
 }
 
 pub(crate) fn fail(by: Authority) -> Command {
-    Command::Fail { by, reason: "exit status 1".to_owned() }
+    Command::Fail { by, reason: "exit status 1".to_owned(), hint: None }
+}
+
+pub(crate) fn fail_with(by: Authority, hint: RetryHint) -> Command {
+    Command::Fail { by, reason: "overloaded".to_owned(), hint: Some(hint) }
+}
+
+/// So many failures, after which the work is kept or failed: 100 and 200 ms between them.
+pub(crate) fn policy(attempts: u32, exhausted: Exhausted) -> RetryPolicy {
+    let backoff = vec![Duration(100), Duration(200)];
+    RetryPolicy { attempts, backoff, exhausted, hint_max: Duration(10_000) }
 }
 
 pub(crate) fn settle(by: Authority, verdict: Verdict) -> Command {

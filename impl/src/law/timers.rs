@@ -1,12 +1,12 @@
 //! Timers: a due timeout becomes one accepted event, and only an accepted event wakes. TIMER-02
 //! WAKE-07
 
-use crate::command::{Outcome, Receipt, Refusal};
+use crate::command::{Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{Millis, Seq, WaitId, WaitStatus};
 use crate::store::rejections::Derived;
 use crate::store::waits::{self, Wait};
 use crate::store::works::{self, Work};
-use crate::store::{StoreError, Tx, timers, unrouted};
+use crate::store::{StoreError, Tx, meta, timers, unrouted};
 
 use super::Step;
 use super::causality::{Made, accept_derived};
@@ -92,6 +92,10 @@ fn due(tx: &mut dyn Tx, now: Millis, wait: WaitId) -> Result<Result<Wait, Step>,
     };
     if timer.disabled {
         return refused(Refusal::FiringDisabled);
+    }
+    // Whoever would have ended the wait in time may say so again first. OURS-21
+    if meta::restored(tx)? {
+        return Ok(Err(Deferral::Restored.into()));
     }
     if now < timer.fire_at {
         return refused(Refusal::NotDue);

@@ -3,8 +3,9 @@
 
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, Authority, BindingPin, Decision, Duration, Ending, Epoch, MarkKind, Proposal,
-    Segment, Seq, Source, Verdict, WaitId, WaitStatus, WorkId,
+    AttemptNo, Authority, BindingPin, Decision, Duration, Ending, Epoch, Exhausted, Incarnation,
+    MarkKind, Millis, Proposal, RetryHint, Segment, Seq, Source, Verdict, WaitId, WaitStatus,
+    WorkId, WorkStatus,
 };
 use crate::store::doctor::{Severity, examine};
 use crate::store::subscriptions::{lowest_selected, of_wait};
@@ -12,13 +13,13 @@ use crate::store::{journal, meta, reads};
 
 use super::routing::{Snapshot, snapshot};
 use super::testing::{
-    Bench, LEASE, Vary as _, cancel, event, fail, forged, fresh_work, key, limit, nobody,
-    pin_command, request, settle, store, wait_command,
+    Bench, LEASE, Vary as _, cancel, event, forged, fresh_work, key, limit, nobody, pin_command,
+    policy, request, settle, store, wait_command,
 };
 
-const STEPS: u32 = 400;
-const SEEDS: u64 = 25;
-const KINDS: usize = 25;
+const STEPS: u32 = 600;
+const SEEDS: u64 = 40;
+const KINDS: usize = 30;
 const KEYS: [&str; 6] = ["u", "v", "w", "x", "y", "z"];
 
 /// A small generator, so that a seed is the whole story of a walk.
@@ -96,15 +97,19 @@ impl Walk<'_> {
     }
 
     fn command(&mut self, step: u32) -> Command {
-        match self.dice.roll(28) {
+        // A person is not long in coming.
+        if self.dice.roll(4) == 0 && self.bench.see().restored {
+            return Command::ReleaseRestore { request: request(&format!("ok-{step}")) };
+        }
+        match self.dice.roll(31) {
             0..=2 => self.accept(step),
             3..=6 => self.route(),
             7..=8 => self.claim(),
             9..=10 => Command::ClearNeverHanded { by: self.by() },
             11..=12 => pin_command(self.by()),
             13 => match self.dice.roll(9) {
-                0..=3 => Command::Renew { by: self.by(), lease: LEASE },
-                4 => fail(self.by()),
+                0..=2 => Command::Renew { by: self.by(), lease: LEASE },
+                3 => self.fail(),
                 _ => self.complete(),
             },
             14..=15 => self.register(),
@@ -129,6 +134,8 @@ impl Walk<'_> {
                 }
             },
             25 => self.operate(step),
+            26..=27 => self.fire_retry(),
+            28 => self.rarely(),
             _ => self.route(),
         }
     }
@@ -198,6 +205,38 @@ impl Walk<'_> {
         };
     }
 
+    fn fail(&mut self) -> Command {
+        let hints = [None, Some(0), Some(1), Some(400), Some(10_001)];
+        let hint = self.dice.pick(&hints).map(RetryHint::Delay);
+        Command::Fail { by: self.by(), reason: "exit status 1".to_owned(), hint }
+    }
+
+    /// Mostly a retry that is waited for.
+    fn fire_retry(&mut self) -> Command {
+        let works = self.bench.see().works;
+        let named = works.iter().find_map(|seen| Some((seen.work, seen.backoff?)));
+        let (work, attempt) = match named.filter(|_| self.dice.roll(5) > 0) {
+            Some(named) => named,
+            None => (self.work(), self.dice.pick(&[AttemptNo(1), AttemptNo(2)])),
+        };
+        match self.dice.roll(4) {
+            0 => {
+                let request = request(&format!("retry-{}", self.dice.roll(200)));
+                Command::Retry { work, expect: None, request }
+            }
+            _ => Command::FireRetry { work, attempt },
+        }
+    }
+
+    /// What happens to a whole daemon or database.
+    fn rarely(&mut self) -> Command {
+        match self.dice.roll(24) {
+            0 => Command::Restore { above: Incarnation(self.dice.pick(&[0, 1, 4])) },
+            1..=3 => Command::Detach { by: self.by() },
+            _ => self.route(),
+        }
+    }
+
     fn complete(&mut self) -> Command {
         let close_after = self.dice.pick(&[None, Some(Duration(400))]);
         let ending = self.dice.pick(&[Ending::Completed, Ending::Handoff { close_after }]);
@@ -261,6 +300,10 @@ impl Walk<'_> {
             *pin = BindingPin {
                 resumes: self.dice.roll(2) == 0,
                 holds_until_pin: self.dice.roll(2) == 0,
+                retry: policy(
+                    self.dice.pick(&[1, 2, 3]),
+                    self.dice.pick(&[Exhausted::Keep, Exhausted::Fail]),
+                ),
                 ..pin.clone()
             };
         }
@@ -393,6 +436,11 @@ const fn kind(command: &Command) -> usize {
         Command::Release { .. } => 22,
         Command::Translate { .. } => 23,
         Command::CloseIdle { .. } => 24,
+        Command::FireRetry { .. } => 25,
+        Command::Retry { .. } => 26,
+        Command::Detach { .. } => 27,
+        Command::Restore { .. } => 28,
+        Command::ReleaseRestore { .. } => 29,
     }
 }
 
@@ -422,10 +470,43 @@ fn wherever_a_walk_ends_nothing_is_wrong() {
         assert!(continued <= marked(MarkKind::Woke) + marked(MarkKind::Queued), "seed {seed}");
         let last = meta::last_seq(&mut walk.bench.tx).expect("the counter");
         assert_eq!(seen.events.len(), usize::try_from(last.0).unwrap_or(0), "seed {seed}");
+        nothing_is_stuck(&mut walk.bench, seed);
         for (all, one) in accepted.iter_mut().zip(walk.accepted) {
             *all += one;
         }
     }
     // A walk that never gets anywhere would prove nothing.
     assert!(accepted.iter().all(|count| *count > 0), "accepted by kind: {accepted:?}");
+}
+
+/// L07: ready work can be claimed, or it says what it waits for; and what the scheduler is offered
+/// is just what can be claimed.
+fn nothing_is_stuck(bench: &mut Bench<'_>, seed: u64) {
+    if bench.see().restored {
+        bench.requested(&Command::ReleaseRestore { request: request("the end of the walk") });
+    }
+    let offered = |bench: &mut Bench<'_>| {
+        let first = (Millis(0), WorkId(0));
+        let mut works = Vec::new();
+        for scope in reads::claimable_scopes(&mut bench.tx).expect("a read") {
+            let listed = reads::claimable(&mut bench.tx, &scope, first, 99).expect("a read");
+            works.extend(listed.into_iter().map(|listed| WorkId(listed.id)));
+        }
+        works
+    };
+    for seen in bench.see().works {
+        let blocked = seen.backoff.is_some() || !seen.holds.is_empty() || seen.excluded.is_some();
+        let woken = seen
+            .wait
+            .is_some_and(|wait| wait.winner.is_some_and(|winner| seen.pending.contains(&winner)));
+        let asked = !seen.pending.is_empty() || woken;
+        let can = seen.status == WorkStatus::Ready && asked && !blocked;
+        assert_eq!(offered(bench).contains(&seen.work), can, "seed {seed}, {}", seen.work);
+        let (mut claim, _) = bench.claim_command(seen.work);
+        if let Command::Claim { capacity, .. } = &mut claim {
+            *capacity = limit("acme", 99);
+        }
+        let claimed = matches!(bench.apply(&claim), Outcome::Accepted(_));
+        assert_eq!(claimed, can, "seed {seed}, {}", seen.work);
+    }
 }

@@ -12,12 +12,17 @@ use super::state;
 use crate::api::auth::{Principals, TokenError};
 use crate::api::door::Door;
 use crate::api::{hooks, limits, operator, tool};
+use crate::backup;
 use crate::clock::Clock;
-use crate::config::{Config, Environment};
-use crate::executor::shell::{Binding, Place, Shell};
-use crate::host::{Configs, Context, Driven, Executors, Health, Troubles};
-use crate::store::StoreError;
-use crate::store::lock::{FileLock, LockError, lock};
+use crate::config::{Config, Environment, ExecutorKind};
+use crate::executor::agent::Agent;
+use crate::executor::shell::Shell;
+use crate::executor::{Binding, IMAGE, Place};
+use crate::extension::executor::Executor;
+use crate::host::{Configs, Context, Drain, Driven, Executors, Health, Troubles};
+use crate::points::Points;
+use crate::store::lock::{FileLock, LockError, beside, lock};
+use crate::store::{StoreError, meta};
 use crate::writer::{WriteError, Writer, WriterOptions};
 
 /// Why a daemon cannot start.
@@ -34,9 +39,28 @@ pub enum ServeError {
     /// Another daemon serves the database. OURS-22
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// An interrupted restore cannot be finished.
+    #[error("the restored {path} cannot be put in its place: {error}")]
+    Restore {
+        /// The database.
+        path: PathBuf,
+        /// What was said.
+        error: backup::SwapError,
+    },
     /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The file was found damaged while it was served, so that nothing more is written.
+    #[error(
+        "{path} is damaged, so the daemon has stopped writing and ended ({found}). Keep the file, and \
+         `abide restore FILE` the last good backup: it puts the damaged file aside"
+    )]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// What was found, and where.
+        found: String,
+    },
     /// The configuration could not be recorded.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -56,9 +80,6 @@ pub enum ServeError {
     /// Signals cannot be caught, so that nothing could stop it in order.
     #[error("signals cannot be caught: {0}")]
     Signals(io::Error),
-    /// This program cannot find itself.
-    #[error("the path of this program is not known, and keepers are processes of it: {0}")]
-    Program(io::Error),
 }
 
 impl ServeError {
@@ -69,12 +90,13 @@ impl ServeError {
             Self::State { .. } => "state_folder",
             Self::Lock(LockError::Held { .. }) => "database_held",
             Self::Lock(LockError::Io { .. }) => "lock_file",
+            Self::Restore { .. } => "restore",
+            Self::Damaged { .. } => "damaged_file",
             Self::Store(error) | Self::Write(WriteError::Store(error)) => error.code(),
             Self::Write(WriteError::Closed) => "closed",
             Self::Token(_) => "principal_token",
             Self::Door { .. } => "door",
             Self::Signals(_) => "signals",
-            Self::Program(_) => "program",
         }
     }
 }
@@ -92,16 +114,19 @@ pub(super) struct Started {
 pub(super) async fn start(
     config: Config,
     env: Environment,
+    points: Points,
     stop: watch::Receiver<bool>,
 ) -> Result<Started, ServeError> {
     let path = config.daemon.state.clone();
     let folders = state::make(&path).map_err(|error| ServeError::State { path, error })?;
     let lock = lock(&beside(&config.daemon.database))?;
-    let writer = open(config.daemon.database.clone()).await?;
+    finish_restore(&config.daemon.database)?;
+    let writer = open(config.daemon.database.clone(), points).await?;
+    remember(&writer, config.daemon.database.clone()).await;
     let generation =
         writer.make_current(hex::encode(config.digest()), config.body().to_owned()).await?;
     let principals = Arc::new(Principals::load(&config.principals)?);
-    let executors = executors(&folders)?;
+    let executors = executors(&folders);
     for note in config.notes() {
         tracing::warn!("{note}");
     }
@@ -114,38 +139,62 @@ pub(super) async fn start(
         health: Health::default(),
         driven: Driven::default(),
         troubles: Troubles::default(),
+        drain: Drain::default(),
         stop,
     });
     let doors = doors(&context, &principals).await?;
     Ok(Started { context, doors, principals, lock })
 }
 
-/// The lock lies beside the database, so that two state folders cannot share one.
-fn beside(database: &Path) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(".lock");
-    name.into()
+/// A restore that was interrupted after its copy was ready has restored all the same. OURS-21
+fn finish_restore(database: &Path) -> Result<(), ServeError> {
+    if backup::unfinished(database) {
+        let unfinished = |error| ServeError::Restore { path: database.to_owned(), error };
+        let kept = backup::finish(database).map_err(unfinished)?;
+        tracing::warn!(?kept, "a restore was interrupted and is finished now");
+    }
+    Ok(())
 }
 
-async fn open(path: PathBuf) -> Result<Writer, StoreError> {
-    let open = move || Writer::open(&path, Clock::system(), WriterOptions::default());
+/// Keeps the incarnation where it outlives the database. Without it the daemon serves as well: it is
+/// a later restore that looks there. OURS-21
+async fn remember(writer: &Writer, database: PathBuf) {
+    let written = writer.readers().read_async(move |tx| {
+        let incarnation = meta::incarnation(tx)?;
+        Ok(backup::remember(&database, incarnation))
+    });
+    match written.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "the incarnation cannot be remembered"),
+        Err(error) => tracing::warn!(%error, "the incarnation cannot be read"),
+    }
+}
+
+async fn open(path: PathBuf, points: Points) -> Result<Writer, StoreError> {
+    let options = WriterOptions { points, ..WriterOptions::default() };
+    let open = move || Writer::open(&path, Clock::system(), options);
     tokio::task::spawn_blocking(open)
         .await
         .map_err(|error| StoreError::Engine { what: format!("opening broke: {error}") })?
 }
 
-fn executors(folders: &state::Folders) -> Result<Executors, ServeError> {
-    let program = std::env::current_exe().map_err(ServeError::Program)?;
-    let place = Place { program, segments: folders.segments.clone() };
-    Ok(Executors::new(move |configured| {
+/// Keepers are processes of this very program, whatever becomes of its file. OURS-19
+fn executors(folders: &state::Folders) -> Executors {
+    let place = Place { program: IMAGE.into(), segments: folders.segments.clone() };
+    Executors::new(move |configured| {
         let binding = Binding {
             command: configured.command.clone(),
             env: configured.env.clone(),
             resumes: configured.resumes,
             grace: configured.stop_grace.std(),
         };
-        Arc::new(Shell::new(place.clone(), binding))
-    }))
+        let place = place.clone();
+        let executor: Arc<dyn Executor> = match configured.executor {
+            ExecutorKind::Shell => Arc::new(Shell::new(place, binding)),
+            ExecutorKind::Agent => Arc::new(Agent::new(place, binding, configured.prompt.clone())),
+        };
+        executor
+    })
 }
 
 /// Binds every door. Nobody is answered before the door is served.

@@ -3,8 +3,9 @@
 use type_safe_id::TypeSafeId;
 
 use crate::domain::{
-    AttemptNo, AttemptStatus, AttemptUid, BindingPin, Duration, Epoch, Generation, Millis, Phase,
-    Segment, Seq, StartReason, TokenHash, WorkId,
+    AttemptNo, AttemptStatus, AttemptUid, BindingPin, Duration, Epoch, Exhausted, Generation,
+    HintFinding, Millis, Phase, RetryHint, RetryPolicy, Segment, Seq, StartReason, TokenHash,
+    WorkId,
 };
 
 use super::engine::{Row, StoreError, Tx, Value, execute_one, query_all, query_one};
@@ -53,6 +54,8 @@ pub struct Attempt {
     pub ended_at: Option<Millis>,
     /// What its executor said of its end.
     pub result: Option<String>,
+    /// What its executor said of the delay of a retry, and what the law made of it. RETRY-16
+    pub hint: Option<(RetryHint, HintFinding)>,
 }
 
 impl Attempt {
@@ -86,7 +89,8 @@ macro_rules! select_attempt {
         concat!(
             "SELECT work, n, uid, status, phase, epoch, token, expires_at, trigger_event, parent, \
              woken_by, batch_epoch, start_reason, binding, generation, resumes, holds_until_pin, \
-             metadata, started_at, ended_at, result, active, active_left, segment_at FROM attempt ",
+             metadata, started_at, ended_at, result, active, active_left, segment_at, retry, hint, \
+             hint_ms FROM attempt ",
             $rest
         )
     };
@@ -133,12 +137,14 @@ pub fn of_work(
 /// # Errors
 /// The machine failed, or its number or uid is taken.
 pub fn insert(tx: &mut dyn Tx, attempt: &Attempt) -> Result<(), StoreError> {
+    let retry = policy_text(&attempt.pin.retry)?;
     tx.execute(
         "INSERT INTO attempt (work, n, uid, status, phase, epoch, token, expires_at, \
          trigger_event, parent, woken_by, batch_epoch, start_reason, binding, generation, resumes, \
-         holds_until_pin, metadata, started_at, ended_at, result, active, active_left, segment_at) \
+         holds_until_pin, metadata, started_at, ended_at, result, active, active_left, segment_at, \
+         retry) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-         ?19, ?20, ?21, ?22, ?23, ?24)",
+         ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
         &[
             attempt.work.into(),
             attempt.n.into(),
@@ -164,6 +170,7 @@ pub fn insert(tx: &mut dyn Tx, attempt: &Attempt) -> Result<(), StoreError> {
             length(attempt.pin.active),
             length(attempt.active_left),
             attempt.segment_at.into(),
+            (&retry).into(),
         ],
     )
     .map(drop)
@@ -180,6 +187,77 @@ fn opt_length(row: &dyn Row, column: usize) -> Result<Option<Duration>, StoreErr
         .map_err(|_| StoreError::corrupt(format!("attempt: a length of time is {length} ms")))
 }
 
+/// A policy as its column holds it: short, for every attempt has one.
+type Written = (u32, Vec<Duration>, Exhausted, Duration);
+
+fn policy_text(policy: &RetryPolicy) -> Result<String, StoreError> {
+    let RetryPolicy { attempts, backoff, exhausted, hint_max } = policy;
+    serde_json::to_string(&(attempts, backoff, exhausted, hint_max))
+        .map_err(|e| StoreError::Engine { what: format!("a retry policy cannot be written: {e}") })
+}
+
+fn policy(row: &dyn Row, column: usize) -> Result<RetryPolicy, StoreError> {
+    policy_of(row.text(column)?)
+}
+
+/// The retry policy that a text in `attempt.retry` says.
+///
+/// # Errors
+/// It is none.
+pub fn policy_of(text: &str) -> Result<RetryPolicy, StoreError> {
+    let written: Written = serde_json::from_str(text)
+        .map_err(|e| StoreError::corrupt(format!("attempt.retry holds no policy: {e}")))?;
+    let (attempts, backoff, exhausted, hint_max) = written;
+    Ok(RetryPolicy { attempts, backoff, exhausted, hint_max })
+}
+
+const fn delay(hint: RetryHint) -> Option<i64> {
+    match hint {
+        RetryHint::Delay(milliseconds) => Some(milliseconds),
+        RetryHint::Unreadable => None,
+    }
+}
+
+fn hint(row: &dyn Row) -> Result<Option<(RetryHint, HintFinding)>, StoreError> {
+    let hint = row.opt_int(26)?.map_or(RetryHint::Unreadable, RetryHint::Delay);
+    Ok(opt_word(row, 25, "attempt.hint")?.map(|finding| (hint, finding)))
+}
+
+/// The last attempt of a work below `before` that did not fail; 0 if every one did.
+///
+/// # Errors
+/// The machine failed.
+pub fn last_not_failed(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    before: AttemptNo,
+) -> Result<AttemptNo, StoreError> {
+    let found = query_one(
+        tx,
+        "SELECT n FROM attempt WHERE work = ?1 AND n < ?2 AND status <> 'failed' \
+         ORDER BY n DESC LIMIT 1",
+        &[work.into(), before.into()],
+        |row| Ok(AttemptNo(row.small(0)?)),
+    )?;
+    Ok(found.unwrap_or(AttemptNo(0)))
+}
+
+/// Ends every lease that stands, voids every token, and notes of what was being launched that it is
+/// only to be adopted. OURS-21
+///
+/// # Errors
+/// The machine failed.
+pub fn void_leases(tx: &mut dyn Tx, now: Millis) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE attempt SET token = NULL, \
+         phase = CASE WHEN phase IN ('never_handed', 'handed') THEN 'recovering' ELSE phase END, \
+         expires_at = CASE WHEN expires_at > ?1 THEN ?1 ELSE expires_at END \
+         WHERE status = 'running'",
+        &[now.into()],
+    )
+    .map(drop)
+}
+
 /// Writes what a law changed of an attempt that was open under `epoch` when it was read. Trigger,
 /// uid, number and pin have no place in it: they never change. BIND-10
 ///
@@ -190,7 +268,8 @@ pub fn save(tx: &mut dyn Tx, attempt: &Attempt, epoch: Epoch) -> Result<(), Stor
         tx,
         "UPDATE attempt SET status = ?3, phase = ?4, epoch = ?5, token = ?6, expires_at = ?7, \
          parent = ?8, woken_by = ?9, batch_epoch = ?10, start_reason = ?11, metadata = ?12, \
-         ended_at = ?13, result = ?14, active_left = ?15, segment_at = ?16 \
+         ended_at = ?13, result = ?14, active_left = ?15, segment_at = ?16, hint = ?18, \
+         hint_ms = ?19 \
          WHERE work = ?1 AND n = ?2 AND epoch = ?17 AND status IN ('running', 'parked')",
         &[
             attempt.work.into(),
@@ -210,6 +289,8 @@ pub fn save(tx: &mut dyn Tx, attempt: &Attempt, epoch: Epoch) -> Result<(), Stor
             length(attempt.active_left),
             attempt.segment_at.into(),
             epoch.into(),
+            attempt.hint.map(|(_, finding)| finding.word()).into(),
+            attempt.hint.and_then(|(hint, _)| delay(hint)).map(Value::Int).into(),
         ],
         "attempt: an open row moved inside its own transaction",
     )
@@ -248,11 +329,15 @@ pub fn pin(tx: &mut dyn Tx, attempt: &Attempt, metadata: &str) -> Result<(), Sto
     )
 }
 
-/// Moves the end of a live lease. LEASE-11
+/// Moves the end of a live lease. LEASE-11 OURS-19
 ///
 /// # Errors
 /// The machine failed, or the attempt is not running under this epoch.
-pub fn renew(tx: &mut dyn Tx, attempt: &Attempt, expires_at: Millis) -> Result<(), StoreError> {
+pub fn set_expiry(
+    tx: &mut dyn Tx,
+    attempt: &Attempt,
+    expires_at: Millis,
+) -> Result<(), StoreError> {
     execute_one(
         tx,
         "UPDATE attempt SET expires_at = ?4 \
@@ -281,13 +366,13 @@ pub fn read(row: &dyn Row) -> Result<Attempt, StoreError> {
         uid: TypeSafeId::from_uuid(row.uuid(2)?),
         status: word(row, 3, "attempt.status")?,
         phase: opt_word(row, 4, "attempt.phase")?,
-        epoch: Epoch(row.small(5)?),
+        epoch: Epoch(row.unsigned(5)?),
         token,
         expires_at: row.opt_int(7)?.map(Millis),
         trigger: Seq(row.int(8)?),
         parent: Seq(row.int(9)?),
         woken_by: row.opt_int(10)?.map(Seq),
-        batch_epoch: Epoch(row.small(11)?),
+        batch_epoch: Epoch(row.unsigned(11)?),
         reason: word(row, 12, "attempt.start_reason")?,
         pin: BindingPin {
             binding: row.text(13)?.to_owned(),
@@ -295,11 +380,13 @@ pub fn read(row: &dyn Row) -> Result<Attempt, StoreError> {
             resumes: row.int(15)? != 0,
             holds_until_pin: row.int(16)? != 0,
             active: opt_length(row, 21)?,
+            retry: policy(row, 24)?,
         },
         metadata: row.opt_text(17)?.map(str::to_owned),
         started_at: Millis(row.int(18)?),
         ended_at: row.opt_int(19)?.map(Millis),
         result: row.opt_text(20)?.map(str::to_owned),
+        hint: hint(row)?,
         active_left: opt_length(row, 22)?,
         segment_at: Millis(row.int(23)?),
     })

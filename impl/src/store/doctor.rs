@@ -8,7 +8,7 @@ use super::engine::{StoreError, Tx, query_all, query_one};
 use super::events::{self, select_event};
 use super::journal::Seal;
 use super::waits::{self, select_wait};
-use super::{identities, journal, meta};
+use super::{attempts, identities, journal, meta};
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +36,8 @@ pub enum Severity {
 /// Findings of one check that are shown; a broken table would drown the rest.
 const SHOWN: usize = 20;
 
-const RESTORE: &str = "stop the daemon, keep a copy of the file, restore the last good backup";
+const RESTORE: &str =
+    "stop the daemon and `abide restore` the last good backup, which keeps the damaged file";
 
 /// A check in SQL: each row of its answer is the text of one finding.
 struct Check {
@@ -57,8 +58,103 @@ const CHECKS: &[Check] = &[
         name: "exactly the running attempts hold a lease",
         sql: "SELECT 'attempt ' || n || ' of work ' || work || ' is ' || status FROM attempt \
               WHERE (status = 'running') <> (expires_at IS NOT NULL) \
-              OR (status = 'running') <> (token IS NOT NULL) \
+              OR (status <> 'running' AND token IS NOT NULL) \
               OR (status = 'running') <> (phase IS NOT NULL)",
+    },
+    // OURS-21 LEASE-15
+    Check {
+        name: "a running attempt has a token exactly in the incarnation it was granted in",
+        sql: "SELECT 'attempt ' || a.n || ' of work ' || a.work || ' at epoch ' || a.epoch \
+              FROM attempt AS a JOIN counter AS c ON c.id = 1 WHERE a.status = 'running' \
+              AND (a.token IS NOT NULL) <> (a.epoch > (c.incarnation - 1) * 1000000000)",
+    },
+    // OURS-21
+    Check {
+        name: "no epoch is of an incarnation to come",
+        sql: "SELECT 'attempt ' || a.n || ' of work ' || a.work || ' at epoch ' || a.epoch \
+              FROM attempt AS a JOIN counter AS c ON c.id = 1 \
+              WHERE a.epoch > c.incarnation * 1000000000 OR a.batch_epoch > a.epoch",
+    },
+    Check {
+        name: "only a restored database is under the restore hold",
+        sql: "SELECT 'incarnation ' || incarnation FROM counter \
+              WHERE restored = 1 AND incarnation = 1",
+    },
+    // RETRY-20 RETRY-21
+    Check {
+        name: "only ready work whose last attempt failed is in backoff",
+        sql: "SELECT 'work ' || id || ' is ' || status || ' in the backoff of attempt ' || backoff \
+              FROM work WHERE backoff IS NOT NULL AND (status <> 'ready' OR attempt IS NULL \
+              OR backoff <> attempt OR attempt_status <> 'failed')",
+    },
+    // RETRY-02 CANCEL-02
+    Check {
+        name: "a retry timer belongs to a backoff",
+        sql: "SELECT 'work ' || id FROM work WHERE (retry_at IS NULL) <> (retry_disabled IS NULL) \
+              OR (retry_at IS NOT NULL AND backoff IS NULL)",
+    },
+    // RETRY-02 RETRY-19 RETRY-20
+    Check {
+        name: "a backoff has its timer or its unrouted retry, not both",
+        sql: "SELECT 'work ' || w.id || ' and its attempt ' || w.backoff FROM work AS w \
+              WHERE w.backoff IS NOT NULL AND (w.retry_at IS NULL) <> EXISTS \
+              (SELECT 1 FROM unrouted AS u JOIN event AS e ON e.seq = u.event \
+               WHERE u.target = w.id AND e.derived = 'retry' AND e.failed = w.backoff)",
+    },
+    // RETRY-20 CAUSE-32
+    Check {
+        name: "a disabled retry timer is a person's to end",
+        sql: "SELECT 'work ' || id FROM work WHERE retry_disabled = 1 AND (holds / 2) % 2 = 0",
+    },
+    // RETRY-01 RETRY-06
+    Check {
+        name: "something follows a failure",
+        sql: "SELECT 'work ' || w.id || ' after its attempt ' || w.attempt FROM work AS w \
+              JOIN attempt AS a ON a.work = w.id AND a.n = w.attempt \
+              WHERE w.status = 'ready' AND w.standing = 0 AND w.attempt_status = 'failed' \
+              AND w.backoff IS NULL AND w.holds = 0 AND w.pending_count = 0 \
+              AND NOT EXISTS (SELECT 1 FROM mark AS m WHERE m.work = w.id \
+              AND m.kind = 'release' AND m.at >= a.ended_at)",
+    },
+    // POLICY-22
+    Check {
+        name: "a mark names a segment that there was",
+        sql: "SELECT 'work ' || w.id || ' and segment ' || w.marked_attempt || '-' || \
+              coalesce(w.marked_epoch, 0) FROM work AS w LEFT JOIN attempt AS a \
+              ON a.work = w.id AND a.n = w.marked_attempt WHERE w.marked_attempt IS NOT NULL \
+              AND (a.n IS NULL OR w.marked_epoch IS NULL OR w.marked_epoch NOT BETWEEN 1 AND a.epoch)",
+    },
+    // RETRY-19 RETRY-22
+    Check {
+        name: "a retry names a failed attempt of its work, once",
+        sql: "SELECT 'event ' || e.seq FROM event AS e LEFT JOIN attempt AS a \
+              ON a.work = e.target AND a.n = e.failed \
+              WHERE (coalesce(e.derived, '') = 'retry') <> (e.failed IS NOT NULL) \
+              OR (e.failed IS NOT NULL AND (a.n IS NULL OR a.status <> 'failed' \
+                  OR e.parent IS NULL OR a.trigger_event <> e.parent)) \
+              UNION ALL SELECT 'work ' || target || ' and its attempt ' || failed FROM event \
+              WHERE failed IS NOT NULL GROUP BY target, failed HAVING count(*) > 1",
+    },
+    // RETRY-05 RETRY-10 JOB-16
+    Check {
+        name: "failures are counted on work that has failed",
+        sql: "SELECT 'work ' || id || ' counts ' || failures FROM work WHERE failures < 0 \
+              OR failures > coalesce(attempt, 0) OR (standing = 1 AND failures <> 0) \
+              OR (status = 'completed' AND failures <> 0) OR (status = 'failed' AND failures = 0)",
+    },
+    // RETRY-06 RETRY-27
+    Check {
+        name: "an exhausted work is ready after a failure",
+        sql: "SELECT 'work ' || id || ' is ' || status FROM work WHERE holds % 2 = 1 \
+              AND (status <> 'ready' OR coalesce(attempt_status, '') <> 'failed' \
+                   OR failures = 0 OR backoff IS NOT NULL)",
+    },
+    // RETRY-16
+    Check {
+        name: "only a failure has a hint",
+        sql: "SELECT 'attempt ' || n || ' of work ' || work || ' is ' || status FROM attempt \
+              WHERE (hint IS NOT NULL AND status <> 'failed') \
+              OR (hint_ms IS NOT NULL AND hint IS NULL)",
     },
     Check {
         name: "a work's summary is that of its last attempt",
@@ -97,7 +193,7 @@ const CHECKS: &[Check] = &[
         name: "an ended work has nothing open",
         sql: "SELECT 'work ' || w.id || ' is ' || w.status FROM work AS w \
               WHERE w.status IN ('completed', 'failed', 'cancelled') AND (w.holds <> 0 \
-              OR w.idle_at IS NOT NULL \
+              OR w.idle_at IS NOT NULL OR w.backoff IS NOT NULL OR w.retry_at IS NOT NULL \
               OR w.next_trigger IS NOT NULL \
               OR EXISTS (SELECT 1 FROM attempt AS a WHERE a.work = w.id \
                          AND a.status IN ('running', 'parked')) \
@@ -246,6 +342,7 @@ pub fn examine(tx: &mut dyn Tx) -> Result<Vec<Finding>, StoreError> {
         report(&mut findings, check.name, found);
     }
     report(&mut findings, "pending counts are those of the input", pending(tx)?);
+    report(&mut findings, "a pinned retry policy can be read", policies(tx)?);
     report(&mut findings, "sequences are dense and counted", sequences(tx)?);
     report(&mut findings, "every event is found by its identity", identified(tx)?);
     report(&mut findings, "the journal's chain holds", chain(tx)?);
@@ -288,6 +385,19 @@ fn pending(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
             found.push(format!("work {work} counts {count} pending inputs and has {is}"));
         }
     }
+    Ok(found)
+}
+
+/// RETRY-18
+fn policies(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT work, n, coalesce(CAST(retry AS TEXT), '') FROM attempt ORDER BY work, n";
+    let mut found = Vec::new();
+    tx.query(sql, &[], &mut |row| {
+        if attempts::policy_of(row.text(2)?).is_err() {
+            found.push(format!("attempt {} of work {}", row.int(1)?, row.int(0)?));
+        }
+        Ok(())
+    })?;
     Ok(found)
 }
 
@@ -488,6 +598,48 @@ mod tests {
             ("UPDATE journal SET actor = 'mallory' WHERE n = 2", "the journal's chain holds"),
             ("DELETE FROM journal WHERE n = 2", "the journal's chain holds"),
             ("DELETE FROM seal", "the journal's chain holds"),
+            (
+                "UPDATE attempt SET status = 'running', phase = 'pinned', expires_at = 9",
+                "a running attempt has a token exactly in the incarnation it was granted in",
+            ),
+            (
+                "UPDATE attempt SET epoch = 1000000001 WHERE status = 'parked'",
+                "no epoch is of an incarnation to come",
+            ),
+            (
+                "UPDATE counter SET restored = 1",
+                "only a restored database is under the restore hold",
+            ),
+            (
+                "UPDATE work SET backoff = 1",
+                "only ready work whose last attempt failed is in backoff",
+            ),
+            ("UPDATE work SET retry_disabled = 0", "a retry timer belongs to a backoff"),
+            (
+                "UPDATE work SET backoff = 1",
+                "a backoff has its timer or its unrouted retry, not both",
+            ),
+            ("UPDATE event SET failed = 1", "a retry names a failed attempt of its work, once"),
+            (
+                "UPDATE event SET derived = 'retry'",
+                "a retry names a failed attempt of its work, once",
+            ),
+            ("UPDATE work SET failures = 2", "failures are counted on work that has failed"),
+            ("UPDATE work SET holds = 1", "an exhausted work is ready after a failure"),
+            ("UPDATE attempt SET hint = 'valid'", "only a failure has a hint"),
+            (
+                "UPDATE work SET retry_disabled = 1, holds = 5",
+                "a disabled retry timer is a person's to end",
+            ),
+            (
+                "UPDATE work SET status = 'ready', attempt_status = 'failed'; \
+                 UPDATE attempt SET status = 'failed', ended_at = 5",
+                "something follows a failure",
+            ),
+            ("UPDATE work SET marked_attempt = 9", "a mark names a segment that there was"),
+            ("UPDATE work SET marked_epoch = 9", "a mark names a segment that there was"),
+            ("UPDATE attempt SET retry = '[]'", "a pinned retry policy can be read"),
+            ("UPDATE attempt SET retry = '[3,[1]]'", "a pinned retry policy can be read"),
             ("UPDATE event SET scope = 99", "the file is sound"),
         ] {
             assert!(broken(sql).contains(&check), "{sql}: {:?}", broken(sql));

@@ -69,6 +69,22 @@ impl dyn Row + '_ {
         self.opt_int(column)?.map(|value| small(value, column)).transpose()
     }
 
+    /// An unsigned number, as lengths of time and epochs are.
+    ///
+    /// # Errors
+    /// The column holds something else, or a negative number.
+    pub fn unsigned(&self, column: usize) -> Result<u64, StoreError> {
+        unsigned(self.int(column)?, column)
+    }
+
+    /// An unsigned number that may be absent.
+    ///
+    /// # Errors
+    /// The column holds something else, or a negative number.
+    pub fn opt_unsigned(&self, column: usize) -> Result<Option<u64>, StoreError> {
+        self.opt_int(column)?.map(|value| unsigned(value, column)).transpose()
+    }
+
     /// Text that may be absent.
     ///
     /// # Errors
@@ -121,6 +137,11 @@ impl dyn Row + '_ {
 
 fn small(value: i64, column: usize) -> Result<u32, StoreError> {
     u32::try_from(value)
+        .map_err(|_| StoreError::corrupt(format!("column {column} holds {value}, out of range")))
+}
+
+fn unsigned(value: i64, column: usize) -> Result<u64, StoreError> {
+    u64::try_from(value)
         .map_err(|_| StoreError::corrupt(format!("column {column} holds {value}, out of range")))
 }
 
@@ -292,6 +313,15 @@ pub enum StoreError {
         /// What was found, and where.
         what: Cow<'static, str>,
     },
+    /// The engine cannot make sense of the file: pages of it are damaged.
+    #[error(
+        "the database file is damaged ({what}): stop the daemon and restore the last good backup with \
+         `abide restore FILE`, which keeps the damaged file"
+    )]
+    Malformed {
+        /// What the engine said.
+        what: String,
+    },
     /// A later version wrote the file.
     #[error(
         "{path} has schema {found} and this binary knows up to {known}: start the newer abide, or \
@@ -304,6 +334,18 @@ pub enum StoreError {
         found: i64,
         /// The newest this binary knows.
         known: i64,
+    },
+    /// The file has the number of a schema and not the schema: a step was cut short elsewhere, or
+    /// somebody changed it by hand.
+    #[error(
+        "{path} has not the schema that its number says: {what}. Restore a backup with `abide restore \
+         FILE`, or start the version that made the file"
+    )]
+    Schema {
+        /// The file.
+        path: String,
+        /// The first difference.
+        what: String,
     },
     /// The file holds something else.
     #[error("{path} is no abide database: point `database` at another file")]
@@ -354,7 +396,9 @@ impl StoreError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Corrupt { .. } => "corrupt",
+            Self::Malformed { .. } => "damaged_file",
             Self::NewerSchema { .. } => "newer_schema",
+            Self::Schema { .. } => "other_schema",
             Self::Foreign { .. } => "foreign_database",
             Self::Busy { .. } => "busy",
             Self::Full { .. } => "full",
@@ -370,13 +414,31 @@ impl StoreError {
         Self::Corrupt { what: what.into() }
     }
 
+    /// The file itself is damaged: nothing that is read from it can be trusted any more.
+    #[must_use]
+    pub const fn is_damage(&self) -> bool {
+        match self {
+            Self::Malformed { .. } => true,
+            Self::Corrupt { .. }
+            | Self::NewerSchema { .. }
+            | Self::Schema { .. }
+            | Self::Foreign { .. }
+            | Self::Busy { .. }
+            | Self::Full { .. }
+            | Self::Io { .. }
+            | Self::Constraint { .. }
+            | Self::Engine { .. } => false,
+        }
+    }
+
     /// Storage itself is failing, so the next command will fare no better.
     #[must_use]
     pub const fn is_storage(&self) -> bool {
         match self {
-            Self::Full { .. } | Self::Io { .. } => true,
+            Self::Full { .. } | Self::Io { .. } | Self::Malformed { .. } => true,
             Self::Corrupt { .. }
             | Self::NewerSchema { .. }
+            | Self::Schema { .. }
             | Self::Foreign { .. }
             | Self::Busy { .. }
             | Self::Constraint { .. }
@@ -442,4 +504,11 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(Seq, WorkId, WaitId, AttemptNo, Epoch, Generation, Millis);
+integers!(Seq, WorkId, WaitId, AttemptNo, Generation, Millis);
+
+impl From<Epoch> for Value<'_> {
+    fn from(epoch: Epoch) -> Self {
+        // The last epoch of the last incarnation fits.
+        Self::Int(i64::try_from(epoch.0).unwrap_or(i64::MAX))
+    }
+}

@@ -40,6 +40,8 @@ pub struct NewRow<'a> {
     pub target: Option<WorkId>,
     /// The wait whose timeout, continuation or alias it is.
     pub wait: Option<WaitId>,
+    /// The failed attempt whose retry it is.
+    pub failed: Option<AttemptNo>,
     /// What caused it.
     pub parent: Option<Seq>,
     /// The root of its chain.
@@ -67,8 +69,8 @@ pub fn insert(tx: &mut dyn Tx, row: &NewRow<'_>) -> Result<(), StoreError> {
     tx.execute(
         "INSERT INTO event (seq, uid, source, delivery, type, subject, occurred_at, accepted_at, \
          scope, key, target, wait, parent, root, depth, depth_max, derived, body, by_work, \
-         by_attempt) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
-         ?17, ?18, ?19, ?20)",
+         by_attempt, failed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
+         ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
         &[
             row.seq.into(),
             (&row.uid).into(),
@@ -90,6 +92,7 @@ pub fn insert(tx: &mut dyn Tx, row: &NewRow<'_>) -> Result<(), StoreError> {
             row.body.map(<[u8; 16]>::as_slice).into(),
             row.provenance.map(|by| by.work).into(),
             row.provenance.map(|by| by.attempt).into(),
+            row.failed.into(),
         ],
     )
     .map(drop)
@@ -110,6 +113,8 @@ pub struct Place {
     pub target: Option<WorkId>,
     /// The wait whose timeout, continuation or alias it is.
     pub wait: Option<WaitId>,
+    /// The failed attempt whose retry it is. RETRY-22
+    pub failed: Option<AttemptNo>,
     /// What core derived it as, if it did.
     pub derived: Option<Derived>,
     /// The work of the execution that published it. Never its own input. WAIT-06
@@ -129,8 +134,8 @@ pub struct Place {
 pub fn place(tx: &mut dyn Tx, seq: Seq) -> Result<Option<Place>, StoreError> {
     query_one(
         tx,
-        "SELECT seq, scope, type, key, target, wait, root, depth, depth_max, derived, by_work \
-         FROM event WHERE seq = ?1",
+        "SELECT seq, scope, type, key, target, wait, root, depth, depth_max, derived, by_work, \
+         failed FROM event WHERE seq = ?1",
         &[seq.into()],
         |row| {
             Ok(Place {
@@ -145,6 +150,7 @@ pub fn place(tx: &mut dyn Tx, seq: Seq) -> Result<Option<Place>, StoreError> {
                 depth_max: row.small(8)?,
                 derived: opt_word(row, 9, "event.derived")?,
                 by_work: row.opt_int(10)?.map(WorkId),
+                failed: row.opt_small(11)?.map(AttemptNo),
             })
         },
     )

@@ -85,11 +85,37 @@ pub fn of_work(
          ORDER BY event LIMIT ?3",
         &[work.into(), after.into(), limit.into()],
         |row| {
-            let (attempt, epoch) = (row.small(1)?, row.small(2)?);
+            let (attempt, epoch) = (row.small(1)?, row.unsigned(2)?);
             let consumed = (attempt > 0).then_some((AttemptNo(attempt), Epoch(epoch)));
             Ok(Input { event: Seq(row.int(0)?), consumed })
         },
     )
+}
+
+/// What the newest attempts of a work consumed, the newest input first.
+///
+/// # Errors
+/// The machine failed.
+pub fn newest_consumed(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    limit: u32,
+) -> Result<Vec<(AttemptNo, Seq)>, StoreError> {
+    query_all(
+        tx,
+        "SELECT attempt, event FROM input WHERE work = ?1 AND attempt > 0 \
+         ORDER BY attempt DESC, event DESC LIMIT ?2",
+        &[work.into(), limit.into()],
+        |row| Ok((AttemptNo(row.small(0)?), Seq(row.int(1)?))),
+    )
+}
+
+/// The beginning of a work's pending input, in sequence order.
+///
+/// # Errors
+/// The machine failed.
+pub fn pending(tx: &mut dyn Tx, work: WorkId, limit: u32) -> Result<Vec<Seq>, StoreError> {
+    consumed_by(tx, work, AttemptNo(0), Seq(0), limit)
 }
 
 /// What an attempt consumed above `after`, over all its segments, in sequence order.
@@ -155,6 +181,34 @@ pub fn count_consumed_by(
         |row| row.small(0),
     )?;
     Ok(count.unwrap_or(0))
+}
+
+/// The beginning of what the attempts above `after` and below `before` consumed, attempt by attempt,
+/// and how many events that are in all.
+///
+/// # Errors
+/// The machine failed.
+pub fn consumed_between(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    after: AttemptNo,
+    before: AttemptNo,
+    limit: u32,
+) -> Result<(Vec<Seq>, u32), StoreError> {
+    let first = query_all(
+        tx,
+        "SELECT event FROM input WHERE work = ?1 AND attempt > ?2 AND attempt < ?3 \
+         ORDER BY attempt, event LIMIT ?4",
+        &[work.into(), after.into(), before.into(), limit.into()],
+        |row| Ok(Seq(row.int(0)?)),
+    )?;
+    let count = query_one(
+        tx,
+        "SELECT count(*) FROM input WHERE work = ?1 AND attempt > ?2 AND attempt < ?3",
+        &[work.into(), after.into(), before.into()],
+        |row| row.small(0),
+    )?;
+    Ok((first, count.unwrap_or(0)))
 }
 
 /// The batch one claim consumed, in sequence order. POLICY-09

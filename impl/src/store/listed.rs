@@ -4,7 +4,7 @@
 use type_safe_id::TypeSafeId;
 
 use crate::domain::{
-    EventUid, Generation, Holds, Millis, WaitId, WaitUid, WorkId, WorkStatus, WorkUid,
+    AttemptNo, EventUid, Generation, Holds, Millis, WaitId, WaitUid, WorkId, WorkStatus, WorkUid,
 };
 
 use super::engine::{Row, StoreError, Tx, Value, query_all, query_one};
@@ -67,6 +67,43 @@ pub fn idle(
     )
 }
 
+/// An armed retry of a failed attempt. RETRY-19
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedRetry {
+    /// The row of its work: where the next page begins.
+    pub id: WorkId,
+    /// Its work.
+    pub work: WorkUid,
+    /// The failed attempt.
+    pub attempt: AttemptNo,
+    /// When it is due.
+    pub fire_at: Millis,
+    /// A causal limit refused it once. CAUSE-33
+    pub disabled: bool,
+}
+
+/// Armed retries of works after the row `after`, in order.
+///
+/// # Errors
+/// The machine failed.
+pub fn retries(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<ListedRetry>, StoreError> {
+    query_all(
+        tx,
+        "SELECT id, uid, backoff, retry_at, retry_disabled FROM work \
+         WHERE retry_disabled IS NOT NULL AND id > ?1 ORDER BY id LIMIT ?2",
+        &[after.into(), limit.into()],
+        |row| {
+            Ok(ListedRetry {
+                id: WorkId(row.int(0)?),
+                work: TypeSafeId::from_uuid(row.uuid(1)?),
+                attempt: AttemptNo(row.small(2)?),
+                fire_at: Millis(row.int(3)?),
+                disabled: row.int(4)? != 0,
+            })
+        },
+    )
+}
+
 /// A work that a hold keeps from starting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedHold {
@@ -76,6 +113,8 @@ pub struct ListedHold {
     pub work: WorkUid,
     /// Where it is.
     pub status: WorkStatus,
+    /// Its last attempt; 0 for none yet.
+    pub attempts: u32,
     /// What holds it.
     pub holds: Holds,
     /// Why, for people.
@@ -93,7 +132,8 @@ pub struct ListedHold {
 pub fn holds(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<ListedHold>, StoreError> {
     query_all(
         tx,
-        "SELECT w.id, w.uid, w.status, w.holds, w.reason, k.text, s.text FROM work AS w \
+        "SELECT w.id, w.uid, w.status, w.holds, w.reason, k.text, s.text, \
+         COALESCE(w.attempt, 0) FROM work AS w \
          JOIN name AS k ON k.id = w.kind JOIN name AS s ON s.id = w.scope \
          WHERE w.holds <> 0 AND w.id > ?1 ORDER BY w.id LIMIT ?2",
         &[after.into(), limit.into()],
@@ -107,6 +147,7 @@ pub fn holds(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<ListedHol
                 reason: row.opt_text(4)?.map(str::to_owned),
                 kind: row.text(5)?.to_owned(),
                 scope: row.text(6)?.to_owned(),
+                attempts: row.small(7)?,
             })
         },
     )

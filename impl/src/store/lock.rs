@@ -31,6 +31,14 @@ pub enum LockError {
     },
 }
 
+/// Where the lock of a database lies: beside it, so that two state folders cannot share one.
+#[must_use]
+pub fn beside(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
 /// Takes the lock at `path`, makes the file if it is absent, and writes who holds it. OURS-22
 ///
 /// # Errors
@@ -47,14 +55,7 @@ pub fn lock(path: &Path) -> Result<FileLock, LockError> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // What it says is for people; a lock without a readable name is still a lock.
-            let _ = file.read_to_string(&mut holder);
-            let holder = match holder.trim() {
-                "" => "another process".to_owned(),
-                named => named.to_owned(),
-            };
-            return Err(LockError::Held { path: path.to_owned(), holder });
+            return Err(LockError::Held { path: path.to_owned(), holder: named(&mut file) });
         }
         Err(TryLockError::Error(error)) => return Err(io(error)),
     }
@@ -64,9 +65,55 @@ pub fn lock(path: &Path) -> Result<FileLock, LockError> {
     Ok(FileLock { _file: file })
 }
 
+/// Who holds the lock at `path`, as it said itself; `None` if nobody does. What the file says stays
+/// as it is.
+///
+/// # Errors
+/// The lock file is there and cannot be used.
+pub fn holder(path: &Path) -> Result<Option<String>, LockError> {
+    let io = |error| LockError::Io { path: path.to_owned(), error };
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    // Given back at once, when the file is closed.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => Ok(Some(named(&mut file))),
+        Err(TryLockError::Error(error)) => Err(io(error)),
+    }
+}
+
+fn named(file: &mut File) -> String {
+    let mut holder = String::new();
+    // What it says is for people; a lock without a readable name is still a lock.
+    let _ = file.read_to_string(&mut holder);
+    match holder.trim() {
+        "" => "another process".to_owned(),
+        named => named.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LockError, lock};
+    use super::{LockError, holder, lock};
+
+    #[test]
+    fn a_look_at_a_lock_leaves_it_and_its_file_as_they_are() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("abide.lock");
+        assert_eq!(holder(&path).expect("a look"), None);
+        assert!(!path.exists(), "a look makes nothing");
+        std::fs::write(&path, "process 7\n").expect("a file");
+        assert_eq!(holder(&path).expect("a look"), None, "of one that has ended");
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"process 7\n");
+        let held = lock(&path).expect("a look holds nothing");
+        let us = format!("process {}", std::process::id());
+        assert_eq!(holder(&path).expect("a look"), Some(us));
+        drop(held);
+        assert_eq!(holder(&path).expect("a look"), None);
+    }
 
     #[test]
     fn a_second_holder_is_refused_and_told_the_first() {

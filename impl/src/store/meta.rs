@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::domain::{Millis, Seq};
+use crate::domain::{Incarnation, Millis, Seq};
 
-use super::engine::{StoreError, Tx, execute_one, query_one};
+use super::engine::{StoreError, Tx, Value, execute_one, query_one};
 
 fn missing(table: &str) -> StoreError {
     StoreError::corrupt(format!("{table}: its one row is missing"))
@@ -75,5 +75,51 @@ pub fn raise_time_mark(tx: &mut dyn Tx, now: Millis) -> Result<(), StoreError> {
          WHERE id = 1",
         &[now.into()],
         "counter: its one row is missing",
+    )
+}
+
+/// How often this database was restored, counted from 1. OURS-21
+///
+/// # Errors
+/// The machine failed.
+pub fn incarnation(tx: &mut dyn Tx) -> Result<Incarnation, StoreError> {
+    query_one(tx, "SELECT incarnation FROM counter WHERE id = 1", &[], |row| {
+        Ok(Incarnation(row.small(0)?))
+    })?
+    .ok_or_else(|| missing("counter"))
+}
+
+/// Whether the restore hold stands. OURS-21
+///
+/// # Errors
+/// The machine failed.
+pub fn restored(tx: &mut dyn Tx) -> Result<bool, StoreError> {
+    query_one(tx, "SELECT restored FROM counter WHERE id = 1", &[], |row| Ok(row.int(0)? != 0))?
+        .ok_or_else(|| missing("counter"))
+}
+
+/// Begins an incarnation, under the restore hold. OURS-21
+///
+/// # Errors
+/// The machine failed.
+pub fn incarnate(tx: &mut dyn Tx, incarnation: Incarnation) -> Result<(), StoreError> {
+    execute_one(
+        tx,
+        "UPDATE counter SET incarnation = ?1, restored = 1 WHERE id = 1",
+        &[Value::Int(incarnation.0.into())],
+        "counter: its one row is missing",
+    )
+}
+
+/// Lifts the restore hold. OURS-21
+///
+/// # Errors
+/// The machine failed, or it does not stand.
+pub fn release(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    execute_one(
+        tx,
+        "UPDATE counter SET restored = 0 WHERE id = 1 AND restored = 1",
+        &[],
+        "counter: a restore hold was lifted that did not stand",
     )
 }

@@ -6,6 +6,7 @@
 pub mod attempts;
 pub mod bodies;
 pub mod conflicts;
+pub mod copy;
 pub mod doctor;
 pub mod engine;
 pub mod events;

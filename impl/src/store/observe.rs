@@ -4,12 +4,13 @@
 use serde::Serialize;
 
 use crate::domain::{
-    AttemptNo, AttemptStatus, Duration, Epoch, Generation, Hold, Key, MarkKind, Millis, Phase,
-    Provenance, Segment, Seq, StartReason, WaitId, WaitStatus, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, Duration, Epoch, Generation, Hold, Incarnation, Key, MarkKind,
+    Millis, Phase, Provenance, Segment, Seq, StartReason, WaitId, WaitStatus, WorkId, WorkStatus,
 };
 
-use super::engine::{StoreError, Tx, query_all, query_one};
+use super::engine::{StoreError, Tx, query_all};
 use super::rejections::Derived;
+use super::timers::Timer;
 use super::words::{opt_word, word};
 
 /// The whole observed state, by row ids and sequences.
@@ -17,6 +18,10 @@ use super::words::{opt_word, word};
 pub struct Observation {
     /// The current configuration.
     pub generation: Generation,
+    /// How often the database was restored, counted from 1.
+    pub incarnation: Incarnation,
+    /// Whether the restore hold stands.
+    pub restored: bool,
     /// In sequence order.
     pub events: Vec<SeenEvent>,
     /// Owned keys, in the order they were first named.
@@ -44,6 +49,8 @@ pub struct SeenEvent {
     pub key: Option<Key>,
     /// The wait whose timeout, continuation or alias it is.
     pub wait: Option<WaitId>,
+    /// The failed attempt whose retry it is.
+    pub failed: Option<AttemptNo>,
     /// What core derived it as, if it did.
     pub derived: Option<Derived>,
     /// What caused it.
@@ -98,6 +105,10 @@ pub struct SeenWork {
     pub holds: Vec<Hold>,
     /// Failures counted.
     pub failures: u32,
+    /// The failed attempt whose retry it waits for.
+    pub backoff: Option<AttemptNo>,
+    /// The timer of that retry.
+    pub retry: SeenTimer,
     /// The segment whose process may still run.
     pub excluded: Option<Segment>,
     /// Whether that is the last segment of its last attempt.
@@ -176,7 +187,7 @@ pub struct SeenWait {
     pub checkpoint: Option<Seq>,
 }
 
-/// The timer of a wait.
+/// A timer of a wait, or of a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeenTimer {
@@ -186,6 +197,16 @@ pub enum SeenTimer {
     Armed(Millis),
     /// A causal limit refused its firing.
     Disabled,
+}
+
+impl SeenTimer {
+    fn of(timer: Option<Timer>) -> Self {
+        match timer {
+            None => Self::None,
+            Some(Timer { disabled: true, .. }) => Self::Disabled,
+            Some(Timer { disabled: false, fire_at }) => Self::Armed(fire_at),
+        }
+    }
 }
 
 /// One diagnostic.
@@ -210,6 +231,8 @@ pub struct SeenRejection {
 pub fn observe(tx: &mut dyn Tx) -> Result<Observation, StoreError> {
     Ok(Observation {
         generation: super::generations::current_no(tx)?,
+        incarnation: super::meta::incarnation(tx)?,
+        restored: super::meta::restored(tx)?,
         events: events(tx)?,
         keys: keys(tx)?,
         works: works(tx)?,
@@ -222,7 +245,7 @@ fn events(tx: &mut dyn Tx) -> Result<Vec<SeenEvent>, StoreError> {
         tx,
         "SELECT e.seq, s.text, e.delivery, t.text, e.target, e.wait, m.kind, m.work, e.root, \
          e.depth, ks.text, k.external_id, e.derived, e.parent, e.by_work, e.by_attempt, c.event, \
-         m.generation FROM event AS e \
+         m.generation, e.failed FROM event AS e \
          JOIN name AS s ON s.id = e.source \
          JOIN name AS t ON t.id = e.type \
          LEFT JOIN key AS k ON k.id = e.key \
@@ -253,6 +276,7 @@ fn events(tx: &mut dyn Tx) -> Result<Vec<SeenEvent>, StoreError> {
                 }),
                 conflicting: row.opt_int(16)?.is_some(),
                 generation: row.opt_int(17)?.map(Generation),
+                failed: row.opt_small(18)?.map(AttemptNo),
             })
         },
     )
@@ -291,6 +315,8 @@ fn work(tx: &mut dyn Tx, row: &super::works::Work) -> Result<SeenWork, StoreErro
         idle_at: row.idle_at,
         holds: row.holds.iter().collect(),
         failures: row.failures,
+        backoff: row.backoff,
+        retry: SeenTimer::of(row.retry),
         excluded: row.marked,
         excluded_is_last: row.marked.is_some() && row.marked == last,
         attempt: row.attempt.map(|n| attempt(tx, row.id, n)).transpose()?,
@@ -340,7 +366,7 @@ fn consumed(tx: &mut dyn Tx, work: WorkId) -> Result<Vec<SeenInput>, StoreError>
             Ok(SeenInput {
                 event: Seq(row.int(0)?),
                 attempt: AttemptNo(row.small(1)?),
-                epoch: Epoch(row.small(2)?),
+                epoch: Epoch(row.unsigned(2)?),
             })
         },
     )
@@ -350,22 +376,13 @@ fn wait(tx: &mut dyn Tx, id: WaitId) -> Result<SeenWait, StoreError> {
     let row = super::waits::get(tx, id)?.ok_or_else(|| {
         StoreError::corrupt(format!("wait {id} is named by its work and missing"))
     })?;
-    let timer = query_one(
-        tx,
-        "SELECT fire_at, disabled FROM timer WHERE wait = ?1",
-        &[id.into()],
-        |row| {
-            let disabled = row.int(1)? != 0;
-            Ok(if disabled { SeenTimer::Disabled } else { SeenTimer::Armed(Millis(row.int(0)?)) })
-        },
-    )?;
     Ok(SeenWait {
         wait: id,
         status: row.status,
         after: row.after,
         winner: row.winner,
         timeout: row.timeout,
-        timer: timer.unwrap_or(SeenTimer::None),
+        timer: SeenTimer::of(super::timers::get(tx, id)?),
         checkpoint: super::subscriptions::of_wait(tx, id)?
             .filter(|subscription| subscription.active)
             .map(|subscription| subscription.checkpoint),

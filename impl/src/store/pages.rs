@@ -12,7 +12,7 @@ use super::engine::{Row, StoreError, Tx, Value, query_all, query_one};
 use super::rejections::Derived;
 use super::words::{Word as _, word};
 use super::works::{self, Work};
-use super::{events, keys, marks, names};
+use super::{attempts, events, keys, marks, names};
 
 /// An event with everything a row of a list shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,6 +213,9 @@ pub struct WorkRow {
     pub created_at: Millis,
     /// Its keys.
     pub keys: Vec<Key>,
+    /// Failures in total that use up the budget its last attempt is pinned to; `None` where no
+    /// failure is counted.
+    pub budget: Option<u32>,
 }
 
 /// One work.
@@ -228,7 +231,11 @@ pub fn work(tx: &mut dyn Tx, id: WorkId) -> Result<Option<WorkRow>, StoreError> 
     let scope = names::text(tx, work.scope)?;
     let kind = names::text(tx, work.kind)?;
     let keys = keys::of_work(tx, id)?;
-    Ok(Some(WorkRow { work, scope, kind, created_at, keys }))
+    let budget = match work.attempt.filter(|_| work.failures > 0) {
+        Some(n) => attempts::get(tx, id, n)?.map(|attempt| attempt.pin.retry.attempts),
+        None => None,
+    };
+    Ok(Some(WorkRow { work, scope, kind, created_at, keys, budget }))
 }
 
 /// Works above `after`, in the order they were created, of one status or of any.
@@ -297,7 +304,7 @@ pub fn holder(tx: &mut dyn Tx, token: &TokenHash) -> Result<(Option<Holder>, boo
                 found = Some(Holder {
                     work: WorkId(row.int(0)?),
                     attempt: AttemptNo(row.small(1)?),
-                    epoch: Epoch(row.small(2)?),
+                    epoch: Epoch(row.unsigned(2)?),
                 });
             }
             Ok(())

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use tokio::sync::watch;
+
 use super::engine::{Engine as _, StoreError, Tx};
 use super::sqlite::Store;
 
@@ -17,6 +19,7 @@ pub struct Readers {
 struct Pool {
     idle: Mutex<Vec<Store>>,
     returned: Condvar,
+    damage: watch::Sender<Option<StoreError>>,
 }
 
 impl Readers {
@@ -27,7 +30,8 @@ impl Readers {
     pub fn open(path: &Path, connections: usize) -> Result<Self, StoreError> {
         let idle =
             (0..connections.max(1)).map(|_| Store::open_reader(path)).collect::<Result<_, _>>()?;
-        Ok(Self { pool: Arc::new(Pool { idle: Mutex::new(idle), returned: Condvar::new() }) })
+        let (idle, returned) = (Mutex::new(idle), Condvar::new());
+        Ok(Self { pool: Arc::new(Pool { idle, returned, damage: watch::Sender::new(None) }) })
     }
 
     /// Runs a read on one snapshot, on this thread; waits while every connection is in use.
@@ -43,10 +47,28 @@ impl Readers {
             return Err(StoreError::Engine { what: "a reader lost its connection".to_owned() });
         };
         let mut session = store.session();
-        session.begin_snapshot()?;
-        let answer = read(&mut session);
+        let answer = session.begin_snapshot().and_then(|()| read(&mut session));
+        if let Err(error) = &answer {
+            self.note(error);
+        }
         session.rollback()?;
         answer
+    }
+
+    /// The first damage of the file that a read has met, and a wake-up when one does.
+    #[must_use]
+    pub fn damage(&self) -> watch::Receiver<Option<StoreError>> {
+        self.pool.damage.subscribe()
+    }
+
+    fn note(&self, error: &StoreError) {
+        if error.is_damage() {
+            self.pool.damage.send_if_modified(|found| {
+                let first = found.is_none();
+                found.get_or_insert_with(|| error.clone());
+                first
+            });
+        }
     }
 
     /// The same on a thread that may block, for asynchronous callers.

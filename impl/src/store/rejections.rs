@@ -23,6 +23,8 @@ pub enum Derived {
     Successor,
     /// An operator's replay.
     Replay,
+    /// The due retry of a failed attempt.
+    Retry,
 }
 
 /// One diagnostic. It shows nothing of a payload. REJECT-03 REJECT-04

@@ -16,7 +16,10 @@ use super::engine::{Each, Engine, Row, StoreError, Tx, Value};
 use super::migrate;
 
 /// How long a connection waits for another process's write lock.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+pub(super) const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What a database without a file is called.
+const MEMORY: &str = ":memory:";
 
 /// More than the statements of `store/`, so that none is ever dropped from the cache.
 const STATEMENTS: usize = 512;
@@ -43,7 +46,7 @@ impl Store {
     /// As [`open`](Self::open).
     pub fn open_in_memory() -> Result<Self, StoreError> {
         let conn = Connection::open_in_memory().map_err(|e| failure(&e, "open in memory"))?;
-        Self::prepare(conn, ":memory:")
+        Self::prepare(conn, MEMORY)
     }
 
     /// Opens an existing file for reading; it is neither made nor migrated.
@@ -60,12 +63,20 @@ impl Store {
         Ok(Self { conn })
     }
 
+    /// A connection as it is, which was opened and recognised elsewhere.
+    pub(super) const fn of(conn: Connection) -> Self {
+        Self { conn }
+    }
+
     fn prepare(mut conn: Connection, path: &str) -> Result<Self, StoreError> {
         // Even the journal mode is written to the file.
         conn.busy_timeout(BUSY).map_err(|e| failure(&e, "busy_timeout"))?;
         migrate::recognise(&conn, path)?;
         configure(&conn)?;
         migrate::migrate(&mut conn, path)?;
+        if path != MEMORY {
+            migrate::verify(&conn, path)?;
+        }
         Ok(Self { conn })
     }
 
@@ -283,7 +294,9 @@ pub(super) fn failure(error: &rusqlite::Error, doing: &str) -> StoreError {
             | ErrorCode::ReadOnly
             | ErrorCode::PermissionDenied,
         ) => StoreError::Io { what },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::corrupt(what),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Malformed { what }
+        }
         Some(ErrorCode::ConstraintViolation) => StoreError::Constraint { what },
         Some(_) | None => StoreError::Engine { what },
     }

@@ -135,22 +135,19 @@ pub fn active_of(tx: &mut dyn Tx, work: WorkId) -> Result<Option<Wait>, StoreErr
     query_one(tx, select_wait!("WHERE work = ?1 AND status = 'active'"), &[work.into()], read)
 }
 
-/// The waits of a work after `after`, in order.
+/// The newest waits of a work, in order.
 ///
 /// # Errors
 /// The machine failed.
-pub fn of_work(
-    tx: &mut dyn Tx,
-    work: WorkId,
-    after: WaitId,
-    limit: u32,
-) -> Result<Vec<Wait>, StoreError> {
-    query_all(
+pub fn newest_of_work(tx: &mut dyn Tx, work: WorkId, limit: u32) -> Result<Vec<Wait>, StoreError> {
+    let mut newest = query_all(
         tx,
-        select_wait!("WHERE work = ?1 AND id > ?2 ORDER BY id LIMIT ?3"),
-        &[work.into(), after.into(), limit.into()],
+        select_wait!("WHERE work = ?1 ORDER BY id DESC LIMIT ?2"),
+        &[work.into(), limit.into()],
         read,
-    )
+    )?;
+    newest.reverse();
+    Ok(newest)
 }
 
 /// The lowest accepted event that fits an active wait: unrouted and of its work's scope, or queued
@@ -275,7 +272,7 @@ pub fn read(row: &dyn Row) -> Result<Wait, StoreError> {
         uid: TypeSafeId::from_uuid(row.uuid(1)?),
         work: WorkId(row.int(2)?),
         attempt: AttemptNo(row.small(3)?),
-        epoch: Epoch(row.small(4)?),
+        epoch: Epoch(row.unsigned(4)?),
         status: word(row, 5, "wait.status")?,
         after: Seq(row.int(6)?),
         parent: Seq(row.int(7)?),

@@ -1,7 +1,9 @@
 //! Statuses as the words that columns hold. An unknown word is damage, never a default.
 
 use super::rejections::Derived;
-use crate::domain::{AttemptStatus, Hold, MarkKind, Phase, StartReason, WaitStatus, WorkStatus};
+use crate::domain::{
+    AttemptStatus, HintFinding, Hold, MarkKind, Phase, StartReason, WaitStatus, WorkStatus,
+};
 
 use super::engine::{Row, StoreError};
 
@@ -71,8 +73,9 @@ words! {
     }
     Derived {
         Timeout = "timeout", Continuation = "continuation", Alias = "alias",
-        TurnEnded = "turn_ended", Successor = "successor", Replay = "replay",
+        TurnEnded = "turn_ended", Successor = "successor", Replay = "replay", Retry = "retry",
     }
+    HintFinding { Valid = "valid", Invalid = "invalid", Excessive = "excessive" }
     StartReason { Start = "start", Next = "next", Resume = "resume" }
     WaitStatus { Active = "active", Woken = "woken", Cancelled = "cancelled" }
     Hold { Exhausted = "exhausted", CausalLimit = "causal_limit", Operator = "operator" }
@@ -80,5 +83,6 @@ words! {
         Queued = "queued", Woke = "woke", Unmatched = "unmatched", Drop = "drop",
         Close = "close", Terminal = "terminal", OperatorDrop = "operator_drop",
         ReplaySuspect = "replay_suspect", Release = "release", Continuation = "continuation",
+        StaleRetry = "stale_retry",
     }
 }

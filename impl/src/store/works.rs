@@ -11,9 +11,10 @@ use crate::domain::{
     WorkStatus, WorkUid,
 };
 
-use super::engine::{Row, StoreError, Tx, Value, execute_one, query_one};
+use super::engine::{Row, StoreError, Tx, Value, execute_one, query_all, query_one};
 use super::keys::KeyId;
 use super::names::NameId;
+use super::timers::Timer;
 use super::words::{Word as _, opt_word, word};
 
 /// A work row. The law changes the public fields and [`save`]s them in one write.
@@ -73,6 +74,10 @@ pub struct Work {
     pub marked: Option<Segment>,
     /// When it is closed, should it still be idle then.
     pub idle_at: Option<Millis>,
+    /// The failed attempt whose retry it waits for. RETRY-20
+    pub backoff: Option<AttemptNo>,
+    /// When that retry is due; gone once its event is accepted. RETRY-19
+    pub retry: Option<Timer>,
     /// The event that closed it. OURS-02
     pub closed_by: Option<Seq>,
     /// What a person was last told about why it is so.
@@ -98,6 +103,12 @@ impl Work {
     pub const fn clear_pending(&mut self) {
         self.pending_count = 0;
         self.pending_xor = 0;
+    }
+
+    /// Notes that no retry is waited for any more.
+    pub const fn end_backoff(&mut self) {
+        self.backoff = None;
+        self.retry = None;
     }
 
     /// Notes the status of the last attempt.
@@ -126,7 +137,7 @@ impl Work {
         number(Some(self.id.0));
         number(Some(self.revision));
         number(self.attempt.map(|n| n.0.into()));
-        number(self.epoch.map(|epoch| epoch.0.into()));
+        number(self.epoch.map(|epoch| epoch.0.cast_signed()));
         number(self.wait.map(|wait| wait.0));
         number(self.winner.map(|winner| winner.0));
         number(Some(self.pending_count.into()));
@@ -135,7 +146,8 @@ impl Work {
         number(self.root.map(|root| root.0));
         number(self.depth.map(Into::into));
         number(self.marked.map(|segment| segment.attempt.0.into()));
-        number(self.marked.map(|segment| segment.epoch.0.into()));
+        number(self.marked.map(|segment| segment.epoch.0.cast_signed()));
+        number(self.backoff.map(|n| n.0.into()));
         let mut text = |value: Option<&str>| {
             hasher.write(value.unwrap_or("-").as_bytes());
             hasher.write_u8(0);
@@ -148,6 +160,7 @@ impl Work {
         hold(Hold::CausalLimit);
         hold(Hold::Operator);
         text(Some(if self.idle_at.is_some() { "idle" } else { "busy" }));
+        text(self.retry.map(|timer| if timer.disabled { "disabled" } else { "armed" }));
         hasher.finish().cast_signed()
     }
 }
@@ -159,7 +172,8 @@ macro_rules! select_work {
             "SELECT id, uid, scope, kind, since, status, revision, attempt, attempt_status, epoch, \
              wait, wait_status, winner, pending_count, pending_xor, holds, failures, root, depth, \
              next_trigger, next_parent, marked_attempt, marked_epoch, reason, standing, \
-             predecessor, parent, first_key, idle_at, closed_by FROM work ",
+             predecessor, parent, first_key, idle_at, closed_by, backoff, retry_at, \
+             retry_disabled FROM work ",
             $rest
         )
     };
@@ -248,8 +262,8 @@ pub fn save(tx: &mut dyn Tx, work: &mut Work, now: Millis) -> Result<(), StoreEr
          attempt_status = ?6, epoch = ?7, wait = ?8, wait_status = ?9, winner = ?10, \
          pending_count = ?11, pending_xor = ?12, holds = ?13, failures = ?14, root = ?15, \
          depth = ?16, next_trigger = ?17, next_parent = ?18, marked_attempt = ?19, \
-         marked_epoch = ?20, reason = ?21, first_key = ?23, idle_at = ?24, closed_by = ?25 \
-         WHERE id = ?1 AND revision = ?22",
+         marked_epoch = ?20, reason = ?21, first_key = ?23, idle_at = ?24, closed_by = ?25, \
+         backoff = ?26, retry_at = ?27, retry_disabled = ?28 WHERE id = ?1 AND revision = ?22",
         &[
             work.id.into(),
             work.since.into(),
@@ -276,8 +290,35 @@ pub fn save(tx: &mut dyn Tx, work: &mut Work, now: Millis) -> Result<(), StoreEr
             work.first_key.into(),
             work.idle_at.into(),
             work.closed_by.into(),
+            work.backoff.into(),
+            work.retry.map(|timer| timer.fire_at).into(),
+            work.retry.map(|timer| Value::Int(timer.disabled.into())).into(),
         ],
         "work: a row moved inside its own transaction",
+    )
+}
+
+/// Works whose attempt runs, in every scope.
+///
+/// # Errors
+/// The machine failed.
+pub fn running(tx: &mut dyn Tx) -> Result<u64, StoreError> {
+    let count = query_one(tx, "SELECT count(*) FROM work WHERE status = 'running'", &[], |row| {
+        row.unsigned(0)
+    })?;
+    Ok(count.unwrap_or(0))
+}
+
+/// The ids of the first of them.
+///
+/// # Errors
+/// The machine failed.
+pub fn running_uids(tx: &mut dyn Tx, limit: u32) -> Result<Vec<WorkUid>, StoreError> {
+    query_all(
+        tx,
+        "SELECT uid FROM work WHERE status = 'running' ORDER BY scope, id LIMIT ?1",
+        &[limit.into()],
+        |row| Ok(TypeSafeId::from_uuid(row.uuid(0)?)),
     )
 }
 
@@ -321,7 +362,7 @@ pub fn successor(tx: &mut dyn Tx, work: WorkId) -> Result<Option<WorkId>, StoreE
 pub fn read(row: &dyn Row) -> Result<Work, StoreError> {
     let status = word(row, 5, "work.status")?;
     let attempt = row.opt_small(7)?.map(AttemptNo);
-    let marked = match (row.opt_small(21)?, row.opt_small(22)?) {
+    let marked = match (row.opt_small(21)?, row.opt_unsigned(22)?) {
         (Some(attempt), Some(epoch)) => {
             Some(Segment { attempt: AttemptNo(attempt), epoch: Epoch(epoch) })
         }
@@ -340,7 +381,7 @@ pub fn read(row: &dyn Row) -> Result<Work, StoreError> {
         revision: row.int(6)?,
         attempt,
         attempt_status: opt_word(row, 8, "work.attempt_status")?,
-        epoch: row.opt_small(9)?.map(Epoch),
+        epoch: row.opt_unsigned(9)?.map(Epoch),
         wait: row.opt_int(10)?.map(WaitId),
         wait_status: opt_word(row, 11, "work.wait_status")?,
         winner: row.opt_int(12)?.map(Seq),
@@ -360,9 +401,23 @@ pub fn read(row: &dyn Row) -> Result<Work, StoreError> {
         first_key: row.opt_int(27)?.map(KeyId),
         idle_at: row.opt_int(28)?.map(Millis),
         closed_by: row.opt_int(29)?.map(Seq),
+        backoff: row.opt_small(30)?.map(AttemptNo),
+        retry: retry(row)?,
         seen: (status, attempt),
         grew: false,
     })
+}
+
+fn retry(row: &dyn Row) -> Result<Option<Timer>, StoreError> {
+    match (row.opt_int(31)?, row.opt_int(32)?) {
+        (Some(at), Some(disabled)) => {
+            Ok(Some(Timer { fire_at: Millis(at), disabled: disabled != 0 }))
+        }
+        (None, None) => Ok(None),
+        (Some(_), None) | (None, Some(_)) => {
+            Err(StoreError::corrupt(format!("work {}: half a retry timer", row.int(0)?)))
+        }
+    }
 }
 
 fn holds(bits: i64) -> Result<Holds, StoreError> {

@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::command::{Command, Outcome};
 use crate::domain::{Actor, Millis};
 use crate::law;
+use crate::points::{Point, Points};
 use crate::store::{Engine, StoreError, journal, meta};
 
 use super::{Answered, Once, WriteError, WriterOptions, WriterState};
@@ -115,7 +116,7 @@ impl Serve {
     /// Runs a batch in one transaction; on any failure nothing of it is true.
     fn commit(&self, engine: &mut dyn Engine, batch: &[Ask]) -> Result<Vec<Done>, Failed> {
         let now = self.clock.now();
-        match transaction(engine, now, batch) {
+        match transaction(engine, now, batch, self.options.points) {
             Ok((done, last)) => {
                 self.report(WriterState::Running);
                 self.committed.send_if_modified(|n| std::mem::replace(n, last) != last);
@@ -125,7 +126,10 @@ impl Serve {
                 let (Failed::Whole(error) | Failed::Midway(error)) = &failed;
                 let whole = matches!(failed, Failed::Whole(_));
                 if whole || error.is_storage() {
-                    tracing::error!(%error, "the writer cannot commit");
+                    // Of a damaged file the daemon speaks once, when it stops.
+                    if !error.is_damage() {
+                        tracing::error!(%error, "the writer cannot commit");
+                    }
                     self.report(WriterState::Failed(error.clone()));
                 }
                 if let Err(error) = engine.rollback() {
@@ -150,6 +154,7 @@ fn transaction(
     engine: &mut dyn Engine,
     now: Millis,
     batch: &[Ask],
+    points: Points,
 ) -> Result<(Vec<Done>, i64), Failed> {
     engine.begin().map_err(Failed::Whole)?;
     let done = batch
@@ -159,8 +164,25 @@ fn transaction(
         .map_err(Failed::Midway)?;
     meta::raise_time_mark(engine, now).map_err(Failed::Midway)?;
     let last = journal::seal(engine).map_err(Failed::Midway)?;
+    pass_each(points, batch, &done, Point::Committing);
     engine.commit().map_err(Failed::Whole)?;
+    pass_each(points, batch, &done, Point::Committed);
     Ok((done, last))
+}
+
+/// One point for each command that changes something.
+fn pass_each(points: Points, batch: &[Ask], done: &[Done], at: fn(&'static str) -> Point) {
+    for (ask, done) in batch.iter().zip(done) {
+        let (Ask::Commands { commands, .. } | Ask::Once { commands, .. }) = ask else { continue };
+        let (Done::Outcomes(outcomes) | Done::Once(Answered::Outcomes(outcomes))) = done else {
+            continue;
+        };
+        for ((_, command), outcome) in commands.iter().zip(outcomes) {
+            if matches!(outcome, Outcome::Accepted(_)) {
+                points.pass(at(command.name()));
+            }
+        }
+    }
 }
 
 fn perform(engine: &mut dyn Engine, now: Millis, ask: &Ask) -> Result<Done, StoreError> {

@@ -12,7 +12,8 @@ use super::{WriteError, Writer, WriterOptions};
 use crate::clock::Clock;
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
-    Actor, BindingPin, CausalLimits, Duration, Generation, IngressId, Key, NewEvent, Token, WorkId,
+    Actor, BindingPin, CausalLimits, Duration, Generation, IngressId, Key, NewEvent, RetryPolicy,
+    Token, WorkId,
 };
 use crate::law::routing;
 use crate::store::{doctor, observe, reads};
@@ -48,6 +49,7 @@ fn claim(work: WorkId, seed: u8) -> Command {
         resumes: true,
         holds_until_pin: true,
         active: None,
+        retry: RetryPolicy::default(),
     };
     let token = Token::from_bytes([seed; 32]).hash();
     let attempt_uid = TypeSafeId::new();

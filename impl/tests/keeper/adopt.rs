@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use abide::domain::{Epoch, Token};
 use abide::extension::executor::{Credentials, Executor, Exit, Metadata};
-use abide::keeper::VERSION;
 use abide::keeper::client::{ClientError, Controller, KeeperRef};
 use abide::keeper::folder::ProcessFile;
 use abide::keeper::identity::{Identity, Stat};
 use abide::keeper::protocol::{Denial, Reply, Request, Sealed, State, read_line, write_line};
 use abide::keeper::socket;
+use abide::keeper::{OLDEST, VERSION};
 use rustix::process::Signal;
 use tokio::io::BufReader;
 
@@ -106,6 +106,31 @@ async fn a_finished_segment_is_adopted_and_gives_its_result_as_often_as_asked() 
     assert!(!stopped.signalled);
 }
 
+/// A full disk for a while costs no attempt. ADOPT-15 ADOPT-19
+#[tokio::test]
+async fn a_keeper_that_cannot_replace_its_token_now_is_asked_again() {
+    let ground = Ground::new();
+    let shell = ground.script(HELD);
+    let metadata = started(&shell, &ground).await;
+    appeared(&ground.file("before")).await;
+    // What cannot be replaced by a file.
+    let token_file = ground.folder().token();
+    fs::remove_file(&token_file).expect("it is there");
+    fs::create_dir(&token_file).expect("a folder");
+    let credentials = credentials(2);
+    let recovered = async {
+        let freed = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            fs::remove_dir(&token_file).expect("it is there");
+        };
+        tokio::join!(shell.recover(&metadata, &credentials), freed).0
+    };
+    soon(recovered).await.expect("it is adopted");
+    fs::write(ground.file("go"), "").expect("it is written");
+    assert_eq!(ended(&shell, &metadata).await, COMPLETED);
+    assert_eq!(appeared(&ground.file("after")).await, token(2).reveal());
+}
+
 /// LEASE-15, L13
 #[tokio::test]
 async fn another_start_time_another_boot_or_another_id_is_not_adopted() {
@@ -148,7 +173,10 @@ async fn a_stranger_under_a_recorded_id_is_never_signalled() {
 
     // The keeper's and the command's ids are the stranger's now; their start times are not.
     let earlier = Identity { start_time: foreign.start_time - 1, ..foreign.clone() };
-    ground.folder().write_process(&ProcessFile { leader: earlier.clone() }).expect("written");
+    ground
+        .folder()
+        .write_process(&ProcessFile { version: VERSION, leader: earlier.clone() })
+        .expect("written");
     let reused = with(&with(&metadata, "pid", earlier.pid), "start_time", earlier.start_time);
     let stopped = soon(shell.stop(&reused, Duration::ZERO)).await.expect("nothing of it is left");
     assert!(!stopped.signalled && runs(&foreign));
@@ -191,10 +219,11 @@ async fn a_keeper_tells_nothing_to_who_does_not_know_its_secret() {
             Reply::Hello { .. } | Reply::Done | Reply::Status { .. } => panic!("{reply:?}"),
         }
     };
-    let hello = |version, secret| Request::Hello { version, secret: Sealed(secret) };
+    let hello = |version, secret| Request::Hello { version, upto: None, secret: Sealed(secret) };
     let secret = ground.folder().read_secret().expect("it is there");
     assert_eq!(ask(hello(VERSION, token(9))).await, Denial::NotAuthorised);
-    assert_eq!(ask(hello(VERSION + 1, secret)).await, Denial::UnknownVersion);
+    assert_eq!(ask(hello(VERSION + 1, secret.clone())).await, Denial::UnknownVersion);
+    assert_eq!(ask(hello(OLDEST - 1, secret)).await, Denial::UnknownVersion);
     assert_eq!(ask(Request::Stop { grace_ms: 0 }).await, Denial::NotAuthorised);
     assert_eq!(ask(Request::Status).await, Denial::NotAuthorised);
 

@@ -195,7 +195,7 @@ async fn a_program_that_is_no_keeper_is_a_launch_error() {
         let place = abide::executor::shell::Place { program: program.into(), ..ground.place() };
         let shell = Shell::new(place, ground.binding(&["/bin/true"]));
         let mut request = ground.request();
-        request.epoch = Epoch(u32::try_from(program.len()).expect("it is short"));
+        request.epoch = Epoch(u64::try_from(program.len()).expect("it is short"));
         let error = shell.run(&request).await.expect_err("it is no keeper");
         assert!(!error.to_string().is_empty());
     }

@@ -43,6 +43,24 @@ async fn a_tree_that_does_not_listen_is_forced_down_to_its_last_process() {
     assert_eq!(reason(ended(&shell, &metadata).await), "killed by signal 15");
 }
 
+/// I12: the wrapper is not what works, and what works may have left it.
+#[tokio::test]
+async fn a_wrapper_goes_with_what_it_started_and_with_what_left_it_twice() {
+    let ground = Ground::new();
+    let waits = "sleep 1000 & echo $! > child";
+    let left = "(setsid sh -c 'sleep 1000 & echo $! > left' &)";
+    let shell = ground.script(&format!("{waits}; {left}; wait"));
+    let metadata = started(&shell, &ground).await;
+    let child = process_in(&ground.file("child")).await;
+    let left = process_in(&ground.file("left")).await;
+    let leader = ground.leader();
+    let stopped = soon(shell.stop(&metadata, Duration::from_secs(30))).await.expect("it stops");
+    assert!(stopped.signalled && !stopped.forced);
+    for process in [&child, &left, &leader, &keeper(&metadata)] {
+        assert!(!runs(process), "{process:?}");
+    }
+}
+
 /// POLICY-22
 #[tokio::test]
 async fn an_exit_is_told_only_when_nothing_of_the_command_is_left() {

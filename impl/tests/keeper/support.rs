@@ -2,21 +2,30 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use abide::domain::{AttemptNo, AttemptUid, Epoch, Generation, StartReason, Token, WorkUid};
 use abide::executor::shell::{Binding, Place, Shell};
 use abide::extension::executor::{Executor, Exit, Metadata, RunRequest};
-use abide::keeper::folder::{Folder, ProcessFile};
+use abide::keeper::client::{Controller, KeeperRef};
+use abide::keeper::folder::{Folder, KeeperFile, ProcessFile, read_json};
 use abide::keeper::identity::{Identity, Stat};
 use abide::keeper::processes::Handle;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, Command};
 
 /// Far beyond what anything here takes on a loaded machine.
 pub(crate) const STALL: Duration = Duration::from_secs(60);
 
 /// The built binary.
 pub(crate) const ABIDE: &str = env!("CARGO_BIN_EXE_abide");
+
+/// An agent of these tests.
+pub(crate) const STAND_IN: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keeper/stand-in-agent.sh");
 
 /// A state folder of one test.
 pub(crate) struct Ground {
@@ -73,6 +82,8 @@ impl Ground {
             inputs: vec![event(4), event(7)],
             inputs_left: 0,
             previous: None,
+            earlier: Vec::new(),
+            earlier_left: 0,
             continuation: None,
             generation: Generation(1),
             work_dir: self.work(),
@@ -91,21 +102,110 @@ impl Ground {
 
     /// The command's process, which leads its group.
     pub(crate) fn leader(&self) -> Identity {
-        let ProcessFile { leader } =
+        let ProcessFile { leader, .. } =
             self.folder().read_process().expect("it is readable").expect("it was started");
         leader
     }
 }
 
+/// A keeper that is launched by its own protocol and by no executor; it is asked to end, with its
+/// command, when it is dropped.
+pub(crate) struct Raw {
+    /// The folder of its command.
+    dir: Option<tempfile::TempDir>,
+    pub(crate) folder: Folder,
+    pub(crate) ready: Value,
+    _root: tempfile::TempDir,
+    _leash: ChildStdin,
+    child: Child,
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(pid) = id.and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
+impl Raw {
+    /// Launches with this line.
+    pub(crate) async fn launch(line: &str) -> Self {
+        let (root, folder, mut child) = Self::spawn();
+        let leash = Self::say(&mut child, line).await;
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut ready = String::new();
+        soon(stdout.read_line(&mut ready)).await.expect("it is text");
+        let ready = serde_json::from_str(&ready).expect("it is ready");
+        Self { dir: None, folder, ready, _root: root, _leash: leash, child }
+    }
+
+    pub(crate) fn in_folder(mut self, dir: tempfile::TempDir) -> Self {
+        self.dir = Some(dir);
+        self
+    }
+
+    /// What a keeper says that does not begin.
+    pub(crate) async fn refused(line: &str) -> String {
+        let (_root, _, mut child) = Self::spawn();
+        let _leash = Self::say(&mut child, line).await;
+        let output = soon(child.wait_with_output()).await.expect("it ends");
+        assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+        String::from_utf8(output.stderr).expect("it is text")
+    }
+
+    fn spawn() -> (tempfile::TempDir, Folder, Child) {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let folder = Folder::create(root.path().join("att-1")).expect("a new folder");
+        let child = Command::new(ABIDE)
+            .arg("keeper")
+            .arg(folder.path())
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        (root, folder, child.expect("it starts"))
+    }
+
+    async fn say(child: &mut Child, line: &str) -> ChildStdin {
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let line = format!("{}\n", line.trim_end());
+        stdin.write_all(line.as_bytes()).await.expect("it is sent");
+        stdin
+    }
+
+    pub(crate) fn keeper(&self) -> Identity {
+        self.reference().keeper
+    }
+
+    pub(crate) async fn controller(&self) -> Controller {
+        let controller = Controller::open(&self.folder, &self.reference()).await;
+        controller.expect("it is the recorded one")
+    }
+
+    fn reference(&self) -> KeeperRef {
+        let file = read_json::<KeeperFile>(&self.folder.file("keeper.json"));
+        let KeeperFile { keeper, secret, .. } = file.expect("readable").expect("it is there");
+        KeeperRef { keeper, secret }
+    }
+
+    /// A file of its command's.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.dir.as_ref().expect("it has a folder").path().join(name)
+    }
+}
+
 /// Launches and starts a segment.
-pub(crate) async fn started(shell: &Shell, ground: &Ground) -> Metadata {
+pub(crate) async fn started(shell: &dyn Executor, ground: &Ground) -> Metadata {
     let metadata = shell.run(&ground.request()).await.expect("it launches");
     shell.proceed(&metadata).await.expect("it proceeds");
     metadata
 }
 
 /// How the segment ended; fails the test if it does not end.
-pub(crate) async fn ended(shell: &Shell, metadata: &Metadata) -> Exit {
+pub(crate) async fn ended(shell: &dyn Executor, metadata: &Metadata) -> Exit {
     soon(shell.observe(metadata)).await
 }
 

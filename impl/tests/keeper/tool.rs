@@ -250,12 +250,29 @@ async fn the_last_declared_result_counts_and_reserved_words_declare_nothing() {
     assert_eq!(belt.tool(&["result", "completed"]).await.0, 0);
     let kept = fs::read_to_string(belt.folder.result()).expect("it is there");
     assert_eq!(kept, r#"{"outcome":"completed"}"#);
-    let (code, output) = belt.tool(&["result", "failed", "--retry-after", "5m"]).await;
+    let (code, output) = belt.tool(&["result", "failed", "--continuation", "x"]).await;
     assert!(code == 1 && stderr(&output).contains("reserved"), "{output:?}");
     assert_eq!(fs::read_to_string(belt.folder.result()).expect("it is there"), kept);
     assert_eq!(belt.tool(&["result", "handoff", "--status", "waits"]).await.0, 0);
     let kept = fs::read_to_string(belt.folder.result()).expect("it is there");
     assert_eq!(kept, r#"{"outcome":"handoff","status":"waits"}"#);
+}
+
+/// RETRY-13 RETRY-16: a hint is declared as it was given, readable or not.
+#[tokio::test]
+async fn a_hint_is_declared_with_a_failure_as_it_was_given_and_with_nothing_else() {
+    let belt = Belt::new();
+    let kept = || fs::read_to_string(belt.folder.result()).expect("it is there");
+    let (code, output) = belt.tool(&["result", "failed", "--retry-after", "45m"]).await;
+    assert_eq!((code, stderr(&output).as_str()), (0, ""));
+    assert_eq!(kept(), r#"{"outcome":"failed","retry_after":"45m"}"#);
+    let (code, output) = belt.tool(&["result", "failed", "--retry-after", "so\u{1b}on"]).await;
+    assert!(code == 0 && stderr(&output).contains("so\\u{1b}on"), "{output:?}");
+    assert_eq!(kept(), r#"{"outcome":"failed","retry_after":"so\u001bon"}"#);
+    for outcome in ["completed", "handoff"] {
+        assert_eq!(belt.tool(&["result", outcome, "--retry-after", "45m"]).await.0, 2);
+    }
+    assert!(kept().contains("failed"));
 }
 
 #[tokio::test]

@@ -4,11 +4,11 @@ use crate::action::Kind;
 use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
 use crate::outcome::{Outcome, Receipt, Recovery, RouteMark, Start};
 use crate::state::{
-    AttemptStatus, Exclusion, Facts, Flag, Holds, Input, Phase, Proposal, Timer, WaitStatus,
-    WorkStatus,
+    AttemptStatus, Exclusion, Facts, Flag, Holds, Input, Phase, Process, Proposal, Timer,
+    WaitStatus, WorkStatus,
 };
 use crate::view::{LeaseView, lease};
-use crate::worlds::{Decision, Does, Origin, World};
+use crate::worlds::{Decision, Does, Exhausted, Origin, World};
 
 /// The guard facts of a Work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,28 @@ pub struct WorkFacts {
     pub worn: bool,
     /// The end of its turn would be as deep as its root allows, or deeper.
     pub at_limit: bool,
+    /// Failures counted: none, one, or two for more.
+    pub failures: u8,
+    /// Another failure would be the last of its budget: kept (1) or failed for good (2).
+    pub last: u8,
+    /// The number of its attempt is another than that of its next failure.
+    pub renumbered: bool,
+    /// It is in backoff.
+    pub backoff: bool,
+    /// Its retry timer.
+    pub retry: TimerFacts,
+    /// The database was restored, and the hold stands.
+    pub restored: bool,
+    /// Its authority was voided by a restore.
+    pub voided: bool,
+    /// Its executor holds a process until the pin, where processes are known.
+    pub holding: bool,
+    /// It is handed to an executor that holds nothing back.
+    pub launched: bool,
+    /// Its process, where that is known.
+    pub process: Process,
+    /// A held process of an earlier segment is left.
+    pub left: bool,
     /// Its exclusion mark.
     pub excluded: Exclusion,
     /// Status of its last attempt.
@@ -119,8 +141,10 @@ pub struct EventFacts {
     pub other_kind: bool,
     /// An execution of the Work that owns its key, or that waits for it, published it.
     pub published: bool,
-    /// Its key is accepted under a newer generation, or would be.
+    /// Its resource has a newer generation than its key.
     pub mapped: bool,
+    /// Its key names a generation itself.
+    pub generation: bool,
     /// It came before with another body, or a body of its sender did: within the window (2) or before it (3).
     pub repeated: u8,
     /// What it derives would be deeper than its root allows.
@@ -131,6 +155,8 @@ pub struct EventFacts {
     pub silenced: bool,
     /// It is translated for the wait in question, which selects it (2) or does not (1).
     pub translated: u8,
+    /// It is the retry of the attempt whose backoff stands.
+    pub retries: bool,
 }
 
 /// An outcome without its numbers and names.
@@ -153,9 +179,12 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
             succeeded: facts.succeeded,
             keyed: facts.keyed,
             stands: stands && !status.terminal(),
+            backoff: facts.backoff,
             ..blank
         },
         Kind::Claim => WorkFacts {
+            backoff: facts.backoff,
+            restored: facts.restored,
             status,
             holds,
             excluded: facts.excluded,
@@ -172,12 +201,66 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
             ..blank
         },
         Kind::ClearNeverHanded | Kind::Pin | Kind::Renew => held,
-        Kind::SettleRecovery => WorkFacts { stands, ..held },
-        Kind::Complete => {
-            WorkFacts { pending, owed: facts.owed, stands, at_limit: facts.at_limit, ..held }
+        Kind::Detach => WorkFacts { process: facts.process, ..held },
+        Kind::SettleRecovery => WorkFacts {
+            stands,
+            failures: facts.failures,
+            last: facts.last,
+            owed: facts.owed && facts.last == 2,
+            process: facts.process,
+            ..held
+        },
+        Kind::Complete => WorkFacts {
+            pending,
+            owed: facts.owed,
+            stands,
+            at_limit: facts.at_limit,
+            failures: facts.failures,
+            ..held
+        },
+        Kind::Fail => WorkFacts {
+            pending,
+            stands,
+            failures: facts.failures,
+            last: facts.last,
+            owed: facts.owed && facts.last == 2,
+            outdated: facts.outdated,
+            renumbered: facts.renumbered && !stands,
+            launched: facts.launched,
+            ..held
+        },
+        Kind::RegisterWait => WorkFacts { pending, ..held },
+        Kind::ClaimRecovery => WorkFacts {
+            pending,
+            restored: facts.restored,
+            voided: facts.voided,
+            holding: facts.holding,
+            process: facts.process,
+            ..held
+        },
+        Kind::FireRetry => {
+            let (backoff, retry, restored) = (facts.backoff, facts.retry, facts.restored);
+            WorkFacts { status, stands, backoff, retry, restored, ..blank }
         }
-        Kind::Fail => WorkFacts { pending, stands, ..held },
-        Kind::ClaimRecovery | Kind::RegisterWait => WorkFacts { pending, ..held },
+        Kind::Retry => WorkFacts {
+            status,
+            holds,
+            attempt,
+            backoff: facts.backoff,
+            retry: facts.retry,
+            failures: facts.failures,
+            ..blank
+        },
+        Kind::Launch | Kind::Proceed | Kind::LetGo | Kind::ProcessEnds | Kind::KeeperDies => {
+            WorkFacts {
+                attempt,
+                phase,
+                process: facts.process,
+                left: facts.left,
+                holding: facts.holding,
+                ..blank
+            }
+        }
         Kind::Vacate | Kind::ProcessExits => {
             WorkFacts { status, excluded: facts.excluded, ..blank }
         }
@@ -191,18 +274,22 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
             pending,
             stands,
             idle: facts.idle,
+            backoff: facts.backoff,
+            retry: facts.retry,
             ..blank
         },
         Kind::Wake | Kind::FireTimer | Kind::AcceptTimeout | Kind::Translate => {
-            WorkFacts { status, attempt, ..blank }
+            let timed = matches!(kind, Kind::FireTimer | Kind::AcceptTimeout);
+            WorkFacts { status, attempt, restored: facts.restored && timed, ..blank }
         }
         Kind::Reopen => {
             WorkFacts { status, succeeded: facts.succeeded, keyed: facts.keyed, ..blank }
         }
         Kind::Hold => WorkFacts { status, holds, attempt, ..blank },
-        Kind::Release => WorkFacts { status, holds, attempt, woken, ..blank },
+        Kind::Release => WorkFacts { status, holds, attempt, woken, retry: facts.retry, ..blank },
         Kind::CloseIdle => {
-            WorkFacts { status, holds, pending, owed: facts.owed, idle: facts.idle, ..blank }
+            let (owed, idle, restored) = (facts.owed, facts.idle, facts.restored);
+            WorkFacts { status, holds, pending, owed, idle, restored, ..blank }
         }
         Kind::CreateWork => WorkFacts { status, ..blank },
         Kind::Accept
@@ -211,6 +298,8 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
         | Kind::Replay
         | Kind::Evaluate
         | Kind::Tick
+        | Kind::Restore
+        | Kind::ReleaseRestore
         | Kind::Crash => blank,
     }
 }
@@ -224,12 +313,14 @@ pub(super) fn guards_on_event(kind: Kind, facts: EventFacts) -> EventFacts {
             accepted,
             resolves,
             mapped: facts.mapped,
+            generation: facts.generation,
             repeated: facts.repeated,
             ..blank
         },
         Kind::Evaluate => EventFacts { proposal, resolves, ..blank },
         Kind::CommitRoute => EventFacts {
             mapped: false,
+            generation: false,
             repeated: 0,
             translated: 0,
             deepest: facts.deepest && facts.reopens,
@@ -275,9 +366,19 @@ pub(super) fn guards_on_event(kind: Kind, facts: EventFacts) -> EventFacts {
         | Kind::Hold
         | Kind::Release
         | Kind::CloseIdle
+        | Kind::FireRetry
+        | Kind::Retry
+        | Kind::Detach
+        | Kind::Restore
+        | Kind::ReleaseRestore
         | Kind::Tick
         | Kind::Crash
-        | Kind::ProcessExits => blank,
+        | Kind::ProcessExits
+        | Kind::Launch
+        | Kind::Proceed
+        | Kind::LetGo
+        | Kind::ProcessEnds
+        | Kind::KeeperDies => blank,
     }
 }
 
@@ -301,6 +402,17 @@ pub(super) fn work_facts(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkFa
             && work.attempt.generation != state.current().generation,
         worn: work.attempt.status.open() && work.attempt.active.ticks() != whole,
         at_limit: !world.turns.is_empty() && work.attempt.cause.event().is_some_and(deep),
+        failures: few(usize::from(work.failures)),
+        last: last(world, state, ix),
+        renumbered: work.attempt.number != work.failures.saturating_add(1),
+        backoff: work.backoff > 0,
+        retry: timer_facts(work.retry),
+        restored: state.current().restore_hold == Flag::Yes,
+        voided: work.attempt.status == AttemptStatus::Running && work.attempt.epochs == 0,
+        holding: world.processes > 0 && world.binding(ix).holds,
+        launched: work.attempt.phase == Phase::Handed && !world.binding(ix).holds,
+        process: work.process,
+        left: work.left_held > 0,
         excluded: work.excluded,
         attempt: work.attempt.status,
         phase: work.attempt.phase,
@@ -313,6 +425,19 @@ pub(super) fn work_facts(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkFa
         full: state.full(world, work.scope),
         full_elsewhere: state.full(world, work.scope)
             && state.works().iter().filter(runs).count() < world.capacity,
+    }
+}
+
+/// What another failure of the running attempt would use up.
+fn last(world: &World, state: &dyn Facts, ix: WorkIx) -> u8 {
+    let work = state.work(ix);
+    let policy = world.policy(work.kind, work.attempt.generation);
+    if !policy.uses_up(work.failures.saturating_add(1)) || world.kind(work.kind).standing {
+        return 0;
+    }
+    match policy.exhausted {
+        Exhausted::Keep => 1,
+        Exhausted::Fail => 2,
     }
 }
 
@@ -375,6 +500,7 @@ pub(super) fn event_facts(world: &World, state: &dyn Facts, ix: EventIx) -> Even
             Origin::Alias(..) => 3,
             Origin::Ended(..) => 4,
             Origin::Created(_) => 5,
+            Origin::Retry(..) => 6,
         },
         resolves: match (state.speaks_of(world, ix), work) {
             (None, _) => 0,
@@ -389,12 +515,17 @@ pub(super) fn event_facts(world: &World, state: &dyn Facts, ix: EventIx) -> Even
         other_kind: work.is_some_and(|work| state.work(work).kind != decision.kind)
             && matches!(decision.does, Does::Update | Does::Work),
         published: published(world, state, ix),
-        mapped: key.is_some_and(|key| state.newest(world, key) != key),
+        mapped: key.is_some_and(|key| state.last_generation(world, world.resource(key)) != key),
+        generation: key.is_some_and(|key| world.resource(key) != key),
         repeated: repeated(world, state, ix),
         deepest: event.depth >= world.depth_max,
         reloaded: state.current().generation > 0,
         silenced: state.silenced(ix),
         translated: 0,
+        retries: match (world.origin(ix), work) {
+            (Origin::Retry(_, attempt), Some(work)) => state.work(work).backoff == attempt,
+            (_, _) => false,
+        },
     }
 }
 
@@ -484,5 +615,6 @@ fn receipt_kind(world: &World, receipt: Receipt) -> u8 {
         Receipt::Routed { mark: RouteMark::OperatorDrop, .. } => 19,
         Receipt::Routed { mark: RouteMark::ReplaySuspect, .. } => 20,
         Receipt::Routed { mark: RouteMark::Release, .. } => 21,
+        Receipt::Routed { mark: RouteMark::StaleRetry, .. } => 22,
     }
 }

@@ -1,13 +1,13 @@
 //! Attempts: claimed under a lease, launched in two steps, ended once.
 
-use crate::action::{Authority, Ending};
+use crate::action::{Authority, Ending, Hint};
 use crate::index::{EventIx, Maybe, WorkIx, below};
-use crate::law::{Law, causality, release, unauthorised};
+use crate::law::{Law, causality, exclude_segment, processes, release, retry, unauthorised};
 use crate::mutants::Mutant;
 use crate::outcome::{Deferral, Outcome, Receipt, Refusal, Start};
 use crate::state::{
-    Attempt, AttemptStatus, Exclusion, Facts, Hold, Holds, ITSELF_REJECTED, Input, Phase, Timer,
-    Work, WorkStatus,
+    Attempt, AttemptStatus, Exclusion, Facts, Flag, Hold, Holds, ITSELF_REJECTED, Input, Phase,
+    Timer, Work, WorkStatus,
 };
 
 /// Starts or resumes an attempt with all pending input, under a fresh lease and the next epoch.
@@ -40,6 +40,8 @@ pub(super) fn claim(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome 
         Some(_) | None => trigger,
     };
     take_input(law, state, work, trigger);
+    processes::leave_behind(state, work);
+    processes::attach(law, state, work);
     let (generation, active) = pinned(law, state, work, resumes);
     let claimed = state.work_mut(work);
     claimed.status = WorkStatus::Running;
@@ -79,8 +81,15 @@ fn not_startable(law: &Law, state: &impl Facts, ix: WorkIx) -> Option<Outcome> {
         WorkStatus::Waiting => return Some(Refusal::WorkWaiting.into()),
         WorkStatus::Running | WorkStatus::Ready => {}
     }
+    // Not before its retry is due and routed, whatever else comes. RETRY-04 RETRY-20 RETRY-25
+    if work.backoff > 0 && !law.broken(Mutant::ClaimOverBackoff) {
+        return Some(Deferral::Backoff.into());
+    }
     if !state.has_pending(ix) && work.wake == Maybe::NONE {
         return Some(Refusal::NothingToStart.into());
+    }
+    if state.current().restore_hold == Flag::Yes && !law.broken(Mutant::ClaimOverRestore) {
+        return Some(Deferral::Restored.into());
     }
     let overlooked = match work.holds {
         holds if law.broken(Mutant::ClaimOverOperator) => holds.without(Hold::Operator).is_empty(),
@@ -240,6 +249,10 @@ pub(super) fn complete(
     release(state, work, AttemptStatus::Completed);
     let ended = state.work_mut(work);
     ended.status = if open { WorkStatus::Ready } else { WorkStatus::Completed };
+    // The next failure is the first again. RETRY-10
+    if !law.broken(Mutant::SuccessKeepsCount) {
+        ended.failures = 0;
+    }
     // A hold says why Work does not start, which ended Work never does. TERM-01
     if !open {
         ended.holds = Holds::NONE;
@@ -276,34 +289,32 @@ fn publish(law: &Law, state: &mut impl Facts, work: WorkIx, cause: Option<EventI
     }
 }
 
-/// Ends the attempt failed. OURS-28
-pub(super) fn fail(law: &Law, state: &mut impl Facts, work: WorkIx, by: Authority) -> Outcome {
+/// Ends the attempt failed; what that leads to is the policy's word. OURS-28 RETRY-01
+pub(super) fn fail(
+    law: &Law,
+    state: &mut impl Facts,
+    work: WorkIx,
+    by: Authority,
+    hint: Hint,
+) -> Outcome {
     if let Some(refusal) = unauthorised(law, state, work, by) {
         return refusal.into();
     }
     if state.work(work).attempt.phase == Phase::Recovering {
         return Refusal::NotRunning.into();
     }
-    record_failure(law, state, work);
+    if retry::conflicts(law, state, work) {
+        return Outcome::Conflict;
+    }
+    let may_run = may_have_launched(law, state, work);
+    retry::admit(law, state, work, hint);
+    if may_run && !law.broken(Mutant::FailedLaunchUnmarked) {
+        exclude_segment(state, work);
+    }
     Receipt::Done.into()
 }
 
-/// Counts a failure. The budget is one, so it is used up: the Work stays open under a hold. RETRY-06 RETRY-09
-pub(super) fn record_failure(law: &Law, state: &mut impl Facts, work: WorkIx) {
-    release(state, work, AttemptStatus::Failed);
-    if law.broken(Mutant::FailureDropsPending) {
-        for event in state.input(work, Input::Pending) {
-            state.event_mut(event).input = Input::No;
-        }
-    }
-    // Standing Work waits for its next event, however often it failed. JOB-16 JOB-27
-    let counted = !law.stands(state, work) || law.broken(Mutant::StandingExhausts);
-    let failed = state.work_mut(work);
-    failed.status = WorkStatus::Ready;
-    if counted {
-        failed.failures = failed.failures.saturating_add(1);
-    }
-    if counted && !law.broken(Mutant::FailureUnheld) {
-        failed.holds = failed.holds.with(Hold::Exhausted);
-    }
+/// Nobody saw the launch return, so what its executor does not hold back may run for all anybody knows. OURS-20 POLICY-22
+fn may_have_launched(law: &Law, state: &impl Facts, work: WorkIx) -> bool {
+    state.work(work).attempt.phase == Phase::Handed && !law.world.binding(work).holds
 }

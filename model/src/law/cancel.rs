@@ -5,7 +5,9 @@ use crate::index::{Maybe, WorkIx};
 use crate::law::{Law, exclude_segment, misnamed, release};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal};
-use crate::state::{AttemptStatus, Facts, Flag, Holds, Phase, Timer, WaitStatus, WorkStatus};
+use crate::state::{
+    AttemptStatus, Facts, Flag, Holds, Phase, Process, Timer, WaitStatus, WorkStatus,
+};
 
 /// Ends the Work cancelled; standing Work for good or not at all. CANCEL-01 to CANCEL-11, OURS-10
 pub(super) fn cancel(
@@ -52,6 +54,12 @@ pub(super) fn end(law: &Law, state: &mut impl Facts, work: WorkIx) {
     if !law.broken(Mutant::CancelLeavesIdleTimer) {
         cancelled.idle = Timer::NONE;
     }
+    if !law.broken(Mutant::CancelLeavesRetryTimer) {
+        cancelled.retry = Timer::NONE;
+    }
+    if !law.broken(Mutant::CancelLeavesBackoff) {
+        cancelled.backoff = 0;
+    }
 }
 
 /// A woken wait keeps its winner; only an active one is cancelled. WAKE-14 WAKE-15
@@ -81,6 +89,9 @@ fn cancel_attempt(law: &Law, state: &mut impl Facts, work: WorkIx) {
         return;
     }
     release(state, work, AttemptStatus::Cancelled);
+    if law.broken(Mutant::CancelStopsProcess) {
+        state.work_mut(work).process = Process::None;
+    }
     if law.broken(Mutant::CancelLeavesAuthority) {
         state.work_mut(work).attempt.epochs = before.epochs;
         state.work_mut(work).attempt.lease = before.lease;

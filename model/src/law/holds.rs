@@ -2,7 +2,7 @@
 
 use crate::action::Expect;
 use crate::index::{DeliveryIx, WorkIx};
-use crate::law::{Law, enqueue, ingress, mark, misnamed};
+use crate::law::{Law, enqueue, ingress, mark, misnamed, retry};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal, RouteMark};
 use crate::state::{Facts, Hold, Holds, Timer};
@@ -50,8 +50,15 @@ pub(super) fn release(
         return Refusal::NotHeld.into();
     }
     let seq = ingress::accept_root(state, request.into(), None);
-    mark(law, state, request.into(), RouteMark::Release, Some(work));
-    if law.broken(Mutant::ReleaseIsInput) {
+    // Nothing else would start a retry that a limit refused. RETRY-19 WAKE-24
+    let goes_on =
+        state.work(work).retry == Timer::DISABLED && !law.broken(Mutant::ReleaseLeavesRefusedRetry);
+    let made = if goes_on { RouteMark::Queued } else { RouteMark::Release };
+    mark(law, state, request.into(), made, Some(work));
+    if goes_on {
+        retry::clear(state, work);
+    }
+    if goes_on || law.broken(Mutant::ReleaseIsInput) {
         enqueue(state, request.into(), work);
     }
     let released = state.work_mut(work);

@@ -79,6 +79,9 @@ fn newest(law: &Law, state: &impl Facts, key: Option<u8>) -> Option<u8> {
     if law.broken(Mutant::GenerationUnmapped) {
         return key;
     }
+    if law.broken(Mutant::NamedGenerationMapped) {
+        return key.map(|key| state.last_generation(law.world, key));
+    }
     key.map(|key| state.newest(law.world, key))
 }
 
@@ -132,7 +135,9 @@ pub(super) fn replay(
     if state.is_unrouted(event) && !law.broken(Mutant::ReplayUnrouted) {
         return Refusal::NotRouted.into();
     }
-    let key = newest(law, state, state.event(event).key.key());
+    // What is sent on is about the resource, whichever generation its original was accepted under. OURS-08 TERM-04
+    let resource = state.event(event).key.key().map(|key| law.world.resource(key));
+    let key = newest(law, state, resource);
     let again = EventIx::from(request);
     let seq = if law.broken(Mutant::ReplayIsRoot) {
         Some(accept_root(state, again, key))

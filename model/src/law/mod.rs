@@ -10,7 +10,10 @@ mod causality;
 mod holds;
 mod ingress;
 mod ownership;
+mod processes;
 mod recovery;
+mod restore;
+mod retry;
 mod routing;
 mod timers;
 mod waits;
@@ -22,7 +25,8 @@ use crate::index::{EventIx, WaitIx, WorkIx, below};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Refusal, RouteMark};
 use crate::state::{
-    AttemptStatus, Exclusion, Facts, Input, Phase, Proposal, Timer, WaitStatus, Work, WorkStatus,
+    AttemptStatus, Exclusion, Facts, Flag, Input, Phase, Process, Proposal, Timer, WaitStatus,
+    Work, WorkStatus,
 };
 use crate::worlds::World;
 
@@ -75,8 +79,13 @@ pub fn step(law: &Law, state: &mut (impl Facts + Copy), action: Action) -> Outco
         }
         Action::World(Env::Evaluate { event }) => routing::evaluate(state, event),
         Action::World(Env::Tick) => timers::tick(law, state),
-        Action::World(Env::Crash) => routing::crash(state),
+        Action::World(Env::Crash) => routing::crash(law, state),
         Action::World(Env::ProcessExits { work }) => recovery::process_exits(state, work),
+        Action::World(Env::Launch { work }) => processes::launch(law, state, work),
+        Action::World(Env::Proceed { work }) => processes::proceed(law, state, work),
+        Action::World(Env::LetGo { work }) => processes::let_go(state, work),
+        Action::World(Env::ProcessEnds { work }) => processes::ends(state, work),
+        Action::World(Env::KeeperDies { work }) => processes::keeper_dies(state, work),
     }
 }
 
@@ -91,7 +100,14 @@ fn perform(law: &Law, state: &mut impl Facts, commit: Commit) -> Outcome {
         Commit::Complete { work, by, ending, declares } => {
             attempts::complete(law, state, work, by, ending, declares)
         }
-        Commit::Fail { work, by } => attempts::fail(law, state, work, by),
+        Commit::Fail { work, by, hint } => attempts::fail(law, state, work, by, hint),
+        Commit::FireRetry { work, attempt } => retry::fire(law, state, work, attempt),
+        Commit::Retry { work, expect, request } => {
+            retry::by_hand(law, state, work, expect, request)
+        }
+        Commit::Detach { work, by } => recovery::detach(law, state, work, by),
+        Commit::Restore => restore::restore(law, state),
+        Commit::ReleaseRestore { request } => restore::release(law, state, request),
         Commit::RegisterWait { work, by, wait, after } => {
             waits::register(law, state, work, by, wait, after)
         }
@@ -196,6 +212,12 @@ fn release(state: &mut impl Facts, work: WorkIx, status: AttemptStatus) {
     // A parked attempt keeps what active time it has left, any other needs none. WAKE-27
     if !status.open() {
         attempt.active = Timer::NONE;
+    }
+    let left = state.work_mut(work);
+    left.host = Flag::No;
+    // What has ended is cleared away with its attempt; what may still run is somebody's to look after.
+    if left.process.ended() {
+        left.process = Process::None;
     }
 }
 

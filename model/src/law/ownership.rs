@@ -7,7 +7,7 @@ use crate::law::{Law, causality, enqueue, ingress, mark, misnamed};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal, RouteMark};
 use crate::state::{Facts, SUCCESSOR_REJECTED, WorkStatus};
-use crate::worlds::{Ask, Decision};
+use crate::worlds::{Ask, Decision, Origin};
 
 /// Makes the Work a decision proposes for an event, owning the event's key, if any, and those to attach.
 /// OWN-01 OWN-04 ROUTE-24 ROUTE-25
@@ -104,8 +104,7 @@ pub(super) fn reopen_by_route(
     old: WorkIx,
     decision: &Decision,
 ) {
-    let uninvited = decision.proposes.filter(|_| law.broken(Mutant::ReopenUninvited));
-    let Some(successor) = decision.successor_of(old).or(uninvited) else {
+    let Some(successor) = succeeding(law, event, old, decision) else {
         return;
     };
     if state.successor(old).is_some() && !law.broken(Mutant::SecondSuccessor) {
@@ -123,6 +122,23 @@ pub(super) fn reopen_by_route(
     }
     succeed(law, state, old, successor);
     first_input(law, state, created, successor);
+}
+
+/// The successor that an event makes of ended Work. A retry is no news of a resource: nothing is decided about it, and it
+/// reopens nothing. TERM-03 RETRY-23
+fn succeeding(law: &Law, event: EventIx, old: WorkIx, decision: &Decision) -> Option<WorkIx> {
+    let uninvited = decision.proposes.filter(|_| law.broken(Mutant::ReopenUninvited));
+    match law.world.origin(event) {
+        Origin::Retry(..) => {
+            law.world.successors.first().copied().filter(|_| law.broken(Mutant::DueReopens))
+        }
+        Origin::Delivery(_)
+        | Origin::Timeout(_)
+        | Origin::Continuation(_)
+        | Origin::Alias(..)
+        | Origin::Ended(..)
+        | Origin::Created(_) => decision.successor_of(old).or(uninvited),
+    }
 }
 
 /// Makes a successor of Work that ended, at an operator's request. TERM-03 TERM-05 to TERM-07, OURS-11
@@ -202,7 +218,10 @@ pub(super) fn create_by_hand(law: &Law, state: &mut impl Facts, request: Deliver
     let def = law.world.delivery(request);
     let (parent, authorised) = match def.asks {
         Some(Ask::Create { parent, authorised }) => (parent, authorised),
-        Some(Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_)) | None => (None, false),
+        Some(
+            Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore,
+        )
+        | None => (None, false),
     };
     if let Some(parent) = parent {
         if !state.exists(parent) && !law.broken(Mutant::ParentUnchecked) {

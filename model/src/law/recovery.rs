@@ -1,11 +1,11 @@
 //! Recovery: an attempt whose lease is over goes on as the same attempt under the next epoch.
 
-use crate::action::{Authority, Verdict};
+use crate::action::{Authority, Hint, Verdict};
 use crate::index::{EventIx, WorkIx, below};
-use crate::law::{Law, attempts, exclude_segment, unauthorised};
+use crate::law::{Law, exclude_segment, processes, release, retry, unauthorised};
 use crate::mutants::Mutant;
-use crate::outcome::{Outcome, Receipt, Recovery, Refusal};
-use crate::state::{AttemptStatus, Exclusion, Facts, Flag, Input, Phase};
+use crate::outcome::{Deferral, Outcome, Receipt, Recovery, Refusal};
+use crate::state::{AttemptStatus, Exclusion, Facts, Flag, Input, Phase, Process, WorkStatus};
 
 /// Takes over an attempt whose lease is over; number, trigger and batch stay. LEASE-02 LEASE-08 LEASE-09 ADOPT-01 to ADOPT-12
 pub(super) fn claim(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome {
@@ -13,25 +13,45 @@ pub(super) fn claim(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome 
         return Refusal::UnknownWork.into();
     }
     // A parked attempt holds no lease to lose. ADOPT-12
-    if state.work(work).attempt.status != AttemptStatus::Running {
+    let parked = state.work(work).attempt.status == AttemptStatus::Parked;
+    let candidate = state.work(work).attempt.status == AttemptStatus::Running
+        || (parked && law.broken(Mutant::RecoverParked));
+    if !candidate {
         return Refusal::NothingToRecover.into();
     }
     let live = state.work(work).attempt.lease > 0 || law.broken(Mutant::RecoveryNever);
     if live && !law.broken(Mutant::RecoverLiveLease) {
         return Refusal::LeaseLive.into();
     }
+    // What was forked off at the backup may still act. OURS-21
+    if state.current().restore_hold == Flag::Yes && !law.broken(Mutant::RecoveryOverRestore) {
+        return Deferral::Restored.into();
+    }
     let how = match started_nothing(law, state, work) {
         true => Recovery::Relaunch,
         false => Recovery::Adopt,
     };
+    // What was launched may be held still, and is never let run: it was not pinned.
+    if how == Recovery::Relaunch {
+        processes::leave_behind(state, work);
+    }
+    processes::attach(law, state, work);
+    if how == Recovery::Relaunch && law.broken(Mutant::RelaunchCounts) {
+        state.work_mut(work).failures += 1;
+    }
+    let void = state.work(work).attempt.epochs == 0 && law.broken(Mutant::RecoveryStaysVoid);
     let attempt = &mut state.work_mut(work).attempt;
     attempt.lease = law.world.lease;
     attempt.epochs = if law.broken(Mutant::RecoveryKeepsEpoch) { 2 } else { 1 };
     attempt.number += u8::from(law.broken(Mutant::RecoveryNewAttempt));
     attempt.phase = match how {
         Recovery::Relaunch => Phase::NeverHanded,
+        Recovery::Adopt if law.broken(Mutant::RecoveryUnrecorded) => Phase::Pinned,
         Recovery::Adopt => Phase::Recovering,
     };
+    if void {
+        (attempt.epochs, attempt.lease) = (0, 0);
+    }
     if law.broken(Mutant::RecoveryWidensBatch) {
         widen_batch(state, work);
     }
@@ -43,7 +63,8 @@ fn started_nothing(law: &Law, state: &impl Facts, work: WorkIx) -> bool {
     match state.work(work).attempt.phase {
         Phase::NeverHanded => true,
         Phase::Handed => law.world.binding(work).holds || law.broken(Mutant::RelaunchAfterHandOver),
-        Phase::None | Phase::Pinned | Phase::Recovering => false,
+        Phase::Pinned => law.broken(Mutant::RelaunchPinned),
+        Phase::None | Phase::Recovering => false,
     }
 }
 
@@ -70,9 +91,20 @@ pub(super) fn settle(
         return Refusal::NotRecovering.into();
     }
     match verdict {
-        Verdict::Adopted => state.work_mut(work).attempt.phase = Phase::Pinned,
+        Verdict::Adopted => {
+            let adopted = state.work_mut(work);
+            adopted.attempt.phase = Phase::Pinned;
+            adopted.attempt.number += u8::from(law.broken(Mutant::AdoptionNewAttempt));
+            if law.broken(Mutant::AdoptionLosesResult) && adopted.process == Process::Finished {
+                adopted.process = Process::Lost;
+            }
+        }
+        Verdict::NotAdoptable if retry::conflicts(law, state, work) => return Outcome::Conflict,
         Verdict::NotAdoptable => {
-            attempts::record_failure(law, state, work);
+            retry::admit(law, state, work, Hint::None);
+            if law.broken(Mutant::NotAdoptableUncounted) {
+                retry::clear(state, work);
+            }
             // Being unverifiable proves no stop. ADOPT-22
             if !law.broken(Mutant::NotAdoptableUnmarked) {
                 exclude_segment(state, work);
@@ -100,8 +132,12 @@ pub(super) fn vacate(
     if segment != marked && !law.broken(Mutant::VacateAnySegment) {
         return Refusal::StaleSegment.into();
     }
-    state.work_mut(work).excluded = Exclusion::None;
-    state.work_mut(work).exited = Flag::No;
+    let vacated = state.work_mut(work);
+    vacated.excluded = Exclusion::None;
+    vacated.exited = Flag::No;
+    if vacated.process.ended() {
+        vacated.process = Process::None;
+    }
     Receipt::Done.into()
 }
 
@@ -110,6 +146,30 @@ pub(super) fn process_exits(state: &mut impl Facts, work: WorkIx) -> Outcome {
     if state.work(work).excluded == Exclusion::None {
         return Refusal::NotExcluded.into();
     }
-    state.work_mut(work).exited = Flag::Yes;
+    let gone = state.work_mut(work);
+    gone.exited = Flag::Yes;
+    if gone.process != Process::None {
+        gone.process = Process::Lost;
+    }
+    Receipt::Done.into()
+}
+
+/// Gives up the lease at once: recovery need not wait for its end. Nothing else of the attempt changes. LEASE-02 OURS-19
+pub(super) fn detach(law: &Law, state: &mut impl Facts, work: WorkIx, by: Authority) -> Outcome {
+    if let Some(refusal) = unauthorised(law, state, work, by) {
+        return refusal.into();
+    }
+    let detached = state.work_mut(work);
+    if !law.broken(Mutant::DetachKeepsAuthority) {
+        detached.attempt.lease = 0;
+    }
+    detached.host = Flag::No;
+    if law.broken(Mutant::DetachStopsProcess) && detached.process.runs() {
+        detached.process = Process::Lost;
+    }
+    if law.broken(Mutant::DetachEndsAttempt) {
+        release(state, work, AttemptStatus::Cancelled);
+        state.work_mut(work).status = WorkStatus::Ready;
+    }
     Receipt::Done.into()
 }

@@ -1,7 +1,7 @@
 //! Routing: evaluate against a snapshot, commit against the truth, in the order of each Work.
 
 use crate::index::{EventIx, WorkIx, below};
-use crate::law::{Law, cancel, enqueue, mark, ownership, waits};
+use crate::law::{Law, cancel, enqueue, mark, ownership, processes, retry, waits};
 use crate::mutants::Mutant;
 use crate::outcome::{Deferral, Outcome, Receipt, Refusal, RouteMark};
 use crate::state::{AttemptStatus, Facts, Holds, Proposal, WorkStatus};
@@ -16,8 +16,9 @@ pub(super) fn evaluate(state: &mut impl Facts, event: EventIx) -> Outcome {
     Receipt::Done.into()
 }
 
-/// Loses what is volatile: the proposals. INGRESS-04
-pub(super) fn crash(state: &mut impl Facts) -> Outcome {
+/// Loses what is volatile: proposals and hosts. INGRESS-04 OURS-19
+pub(super) fn crash(law: &Law, state: &mut impl Facts) -> Outcome {
+    processes::lose_hosts(law, state);
     for event in state.events_mut() {
         event.proposal = Proposal::None;
     }
@@ -92,8 +93,19 @@ fn apply(
     let decision = law.world.decision(event, state.current().configuration);
     if let Some(work) = resolved {
         if state.work(work).status.terminal() && !law.broken(Mutant::TerminalTakesInput) {
+            if matches!(law.world.origin(event), Origin::Retry(..))
+                && law.broken(Mutant::DueRevives)
+            {
+                state.work_mut(work).status = WorkStatus::Ready;
+                return Some(queue(state, event, work));
+            }
             ownership::reopen_by_route(law, state, event, work, &decision);
             return Some(Routed { mark: RouteMark::Terminal, work: Some(work) });
+        }
+        // A retry is the Work's own affair: no decision is looked at. RETRY-21 RETRY-22
+        if let Origin::Retry(_, attempt) = law.world.origin(event) {
+            let mark = retry::route(law, state, event, work, attempt);
+            return Some(Routed { mark, work: Some(work) });
         }
         // A waiting Work is asked first: what it waits for needs no route. POLICY-02
         if waits::wake_for(law, state, work, event) {
@@ -161,6 +173,9 @@ fn input(
         }
         if law.broken(Mutant::InputLiftsHold) {
             state.work_mut(work).holds = Holds::NONE;
+        }
+        if law.broken(Mutant::InputEndsBackoff) {
+            retry::clear(state, work);
         }
         return Some(queue(state, event, work));
     }

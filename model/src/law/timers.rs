@@ -1,7 +1,7 @@
 //! Timers: a due time becomes an accepted event, at most once, unless a match was accepted first.
 
 use crate::index::{EventIx, Maybe, WaitIx, WorkIx};
-use crate::law::{Law, cancel, causality, registered, waits};
+use crate::law::{Law, cancel, causality, registered, restore, waits};
 use crate::mutants::Mutant;
 use crate::outcome::{Deferral, Outcome, Receipt, Refusal};
 use crate::state::{AttemptStatus, Facts, TIMEOUT_REJECTED, Timer, WaitStatus};
@@ -11,6 +11,7 @@ pub(super) fn tick(law: &Law, state: &mut impl Facts) -> Outcome {
     for work in state.works_mut() {
         work.attempt.lease = work.attempt.lease.saturating_sub(1);
         work.idle = work.idle.later();
+        work.retry = work.retry.later();
         // Time spent parked, even for days, is not charged. WAKE-27
         let charged = match work.attempt.status {
             AttemptStatus::Running => !law.broken(Mutant::ActiveTimeStands),
@@ -84,6 +85,9 @@ fn not_fireable(law: &Law, state: &mut impl Facts, wait: WaitIx) -> Option<Outco
     if timer == Timer::DISABLED {
         return Some(Refusal::FiringDisabled.into());
     }
+    if restore::stops_clocks(law, state, Mutant::TimersRunUnderRestore) {
+        return Some(Deferral::Restored.into());
+    }
     let due = timer.ticks() == Some(0) && !law.broken(Mutant::TimerNeverFires);
     if !due && !law.broken(Mutant::TimeoutBeforeDue) {
         if law.broken(Mutant::NotDueCancelsTimer) {
@@ -125,6 +129,9 @@ pub(super) fn close_idle(law: &Law, state: &mut impl Facts, work: WorkIx) -> Out
     let input = state.has_pending(work) && !law.broken(Mutant::IdleOverInput);
     if idle == Timer::NONE || input {
         return Refusal::NotIdle.into();
+    }
+    if restore::stops_clocks(law, state, Mutant::IdleUnderRestore) {
+        return Deferral::Restored.into();
     }
     if idle.ticks() != Some(0) && !law.broken(Mutant::IdleBeforeDue) {
         return Refusal::NotDue.into();

@@ -120,7 +120,8 @@ fn aliases<'a>(now: &'a Moment<'_>) -> impl Iterator<Item = (EventIx, WaitIx, Ev
         | Origin::Timeout(_)
         | Origin::Continuation(_)
         | Origin::Ended(..)
-        | Origin::Created(_) => None,
+        | Origin::Created(_)
+        | Origin::Retry(..) => None,
     })
 }
 
@@ -247,7 +248,8 @@ pub const SILENT: Property = Property {
             | Origin::Timeout(_)
             | Origin::Continuation(_)
             | Origin::Ended(..)
-            | Origin::Created(_) => true,
+            | Origin::Created(_)
+            | Origin::Retry(..) => true,
         })
     }),
 };

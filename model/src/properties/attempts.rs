@@ -5,7 +5,7 @@ use crate::index::{EventIx, Maybe, WorkIx};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Recovery, Start};
 use crate::properties::{Holds, Property, Step};
-use crate::state::{AttemptStatus, Exclusion, Hold, Input, Phase, WorkStatus};
+use crate::state::{AttemptStatus, Exclusion, Hold, Input, Phase, Work, WorkStatus};
 
 /// The properties of this area.
 pub const ALL: &[Property] = &[
@@ -31,8 +31,23 @@ pub const ALL: &[Property] = &[
 /// A superseded authority is refused before anything else is looked at.
 pub const STALE_REFUSED: Property = Property {
     name: "only the last granted authority of a running attempt acts",
-    rules: &["LEASE-06", "LEASE-07", "LEASE-12", "LEASE-15", "ADOPT-16", "CANCEL-05"],
-    caught: &[(Mutant::ForgetAuthority, "attempts"), (Mutant::CancelLeavesAuthority, "attempts")],
+    rules: &[
+        "LEASE-06",
+        "LEASE-07",
+        "LEASE-12",
+        "LEASE-14",
+        "LEASE-15",
+        "ADOPT-16",
+        "CANCEL-05",
+        "CANCEL-10",
+        "OURS-21",
+    ],
+    caught: &[
+        (Mutant::ForgetAuthority, "attempts"),
+        (Mutant::ForgetAuthority, "restore"),
+        (Mutant::CancelLeavesAuthority, "attempts"),
+        (Mutant::CancelLeavesAuthority, "cancel"),
+    ],
     holds: Holds::Step(|step| match shown(step) {
         Some((work, by)) if step.accepted() => {
             by == Authority::Current
@@ -46,7 +61,7 @@ pub const STALE_REFUSED: Property = Property {
 pub const EXPIRED_REFUSED: Property = Property {
     name: "a lease at its end confers nothing",
     rules: &["LEASE-01", "LEASE-11", "LEASE-12"],
-    caught: &[(Mutant::ExpiryInclusive, "attempts")],
+    caught: &[(Mutant::ExpiryInclusive, "attempts"), (Mutant::ExpiryInclusive, "deadlines")],
     holds: Holds::Step(|step| match shown(step) {
         Some((work, _)) if step.accepted() => step.before.work(work).attempt.lease > 0,
         Some(_) | None => true,
@@ -72,16 +87,40 @@ pub const ONE_EPOCH: Property = Property {
 pub const HOLDER_RUNS: Property = Property {
     name: "authority is held exactly while an attempt runs",
     rules: &["LEASE-04", "LEASE-06", "WAIT-16", "WAIT-19", "CANCEL-05"],
-    caught: &[(Mutant::ParkKeepsAuthority, "waits"), (Mutant::CancelLeavesAuthority, "attempts")],
-    holds: Holds::State(|now| {
-        now.state.works().iter().all(|work| {
-            let runs = work.attempt.status == AttemptStatus::Running;
-            runs == (work.attempt.epochs > 0)
-                && runs == (work.status == WorkStatus::Running)
-                && (runs || work.attempt.lease == 0)
+    caught: &[
+        (Mutant::ParkKeepsAuthority, "waits"),
+        (Mutant::CancelLeavesAuthority, "attempts"),
+        (Mutant::RecoveryStaysVoid, "restore"),
+    ],
+    holds: Holds::Step(|step| {
+        step.before().works().all(|work| {
+            let seen = step.after.work(work);
+            let runs = seen.attempt.status == AttemptStatus::Running;
+            (runs == (seen.attempt.epochs > 0) || (fenced(seen) && rightly_fenced(step, work)))
+                && runs == (seen.status == WorkStatus::Running)
+                && (runs || seen.attempt.lease == 0)
         })
     }),
 };
+
+/// Whether an attempt runs and nobody holds it.
+fn fenced(work: &Work) -> bool {
+    let attempt = &work.attempt;
+    attempt.status == AttemptStatus::Running && (attempt.epochs, attempt.lease) == (0, 0)
+}
+
+/// A restore voids what was granted to the attempts that it finds running; each is fenced until it is recovered itself,
+/// whatever becomes of others. OURS-21
+fn rightly_fenced(step: &Step<'_>, work: WorkIx) -> bool {
+    let before = step.before.work(work);
+    match step.committed() {
+        Some(Commit::Restore) => before.attempt.status == AttemptStatus::Running,
+        Some(Commit::ClaimRecovery { work: of }) if of == work => false,
+        Some(_) | None => {
+            fenced(before) && before.attempt.number == step.after.work(work).attempt.number
+        }
+    }
+}
 
 /// An open attempt is never replaced, and numbers grow by one.
 pub const ONE_ATTEMPT: Property = Property {
@@ -150,9 +189,10 @@ fn rightful_trigger(step: &Step<'_>, work: WorkIx) -> Maybe {
 /// A scope never runs more than it may.
 pub const CAPACITY: Property = Property {
     name: "a scope and what lies in it run no more attempts than its capacity",
-    rules: &["POLICY-06", "ROUTE-22"],
+    rules: &["POLICY-06", "ROUTE-22", "RETRY-29", "RETRY-30"],
     caught: &[
         (Mutant::ClaimOverCapacity, "attempts"),
+        (Mutant::ClaimOverCapacity, "retry"),
         (Mutant::CapacityOfOwnScope, "configuration"),
         (Mutant::CapacityWithoutBelow, "configuration"),
     ],
@@ -176,8 +216,12 @@ pub const HELD: Property = Property {
 /// Losing authority is no proof of having stopped.
 pub const EXCLUDED: Property = Property {
     name: "no attempt runs over an exclusion mark, and only its own exit lifts the mark",
-    rules: &["POLICY-22", "ADOPT-22"],
-    caught: &[(Mutant::ClaimOverExclusion, "waits"), (Mutant::VacateAnySegment, "waits")],
+    rules: &["POLICY-22", "ADOPT-22", "RETRY-30"],
+    caught: &[
+        (Mutant::ClaimOverExclusion, "waits"),
+        (Mutant::ClaimOverExclusion, "recovery"),
+        (Mutant::VacateAnySegment, "waits"),
+    ],
     holds: Holds::Step(|step| {
         let lifted_by_another = match step.committed() {
             Some(Commit::Vacate { segment, .. }) => segment != Authority::Current,
@@ -193,8 +237,10 @@ pub const EXCLUDED: Property = Property {
 /// A segment that loses its authority with a process at large is marked.
 pub const LOSER_EXCLUDED: Property = Property {
     name: "a segment fenced while its process may run is excluded",
-    rules: &["POLICY-22", "ADOPT-22", "WAIT-16"],
+    rules: &["POLICY-22", "ADOPT-22", "WAIT-16", "OURS-20"],
     caught: &[
+        (Mutant::FailedLaunchUnmarked, "attempts"),
+        (Mutant::FailedLaunchUnmarked, "crash-grain"),
         (Mutant::ParkUnmarked, "waits"),
         (Mutant::NotAdoptableUnmarked, "attempts"),
         (Mutant::CancelUnmarked, "attempts"),
@@ -203,6 +249,11 @@ pub const LOSER_EXCLUDED: Property = Property {
         let fenced = match step.committed() {
             Some(Commit::RegisterWait { work, .. }) => Some(work),
             Some(Commit::SettleRecovery { work, verdict: Verdict::NotAdoptable, .. }) => Some(work),
+            // Handed over and not seen to be held: it runs, for all that anybody knows.
+            Some(Commit::Fail { work, .. }) => {
+                let handed = step.before.work(work).attempt.phase == Phase::Handed;
+                (handed && !step.world.binding(work).holds).then_some(work)
+            }
             Some(_) | None => None,
         };
         let cancelled = |work: &WorkIx| {
@@ -236,7 +287,11 @@ pub const WHOLE_BATCH: Property = Property {
 pub const RECOVERY_KEEPS: Property = Property {
     name: "recovery keeps number, trigger and batch",
     rules: &["ADOPT-01", "ADOPT-11", "WAKE-26", "CAUSE-12"],
-    caught: &[(Mutant::RecoveryWidensBatch, "attempts"), (Mutant::RecoveryNewAttempt, "attempts")],
+    caught: &[
+        (Mutant::RecoveryWidensBatch, "attempts"),
+        (Mutant::RecoveryNewAttempt, "attempts"),
+        (Mutant::RelaunchCounts, "recovery"),
+    ],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::ClaimRecovery { work }) => {
             let (before, after) = (step.before.work(work), step.after.work(work));
@@ -277,7 +332,7 @@ pub const LIVE_LEASE: Property = Property {
 pub const RELAUNCH: Property = Property {
     name: "only a segment that has provably started nothing is relaunched",
     rules: &["ADOPT-05", "ADOPT-07", "ADOPT-08", "ADOPT-09", "ADOPT-17", "OURS-20"],
-    caught: &[(Mutant::RelaunchAfterHandOver, "attempts")],
+    caught: &[(Mutant::RelaunchAfterHandOver, "attempts"), (Mutant::RelaunchPinned, "recovery")],
     holds: Holds::Step(|step| match (step.committed(), step.outcome) {
         (
             Some(Commit::ClaimRecovery { work }),
@@ -309,9 +364,11 @@ pub const FAILURE_HOLDS: Property = Property {
     caught: &[(Mutant::FailureUnheld, "attempts")],
     holds: Holds::Step(|step| {
         step.before().works().filter(|work| failed(step, *work)).all(|work| {
-            let seen = step.after.work(work);
-            let stands = step.world.kind(seen.kind).standing;
-            stands || (seen.holds.has(Hold::Exhausted) && seen.failures > 0)
+            let (before, seen) = (step.before.work(work), step.after.work(work));
+            let policy = step.world.policy(seen.kind, before.attempt.generation);
+            let spent = policy.uses_up(before.failures + 1);
+            let excepted = step.world.kind(seen.kind).standing || seen.status.terminal();
+            !spent || excepted || (seen.holds.has(Hold::Exhausted) && seen.failures > 0)
         })
     }),
 };

@@ -26,13 +26,14 @@ pub const DESCENDS: Property = Property {
     name: "a derived event is one deeper than its parent, on the same root",
     rules: &[
         "CAUSE-02", "CAUSE-03", "CAUSE-09", "CAUSE-14", "WAKE-22", "WAKE-23", "TIMER-01", "OWN-11",
-        "ALIAS-05",
+        "ALIAS-05", "RETRY-19",
     ],
     caught: &[
         (Mutant::DepthReset, "waits"),
         (Mutant::RootForgotten, "waits"),
         (Mutant::AliasResetsDepth, "subscriptions"),
         (Mutant::ReplayIsRoot, "terminal"),
+        (Mutant::RetryIsRoot, "retry"),
     ],
     holds: Holds::Step(|step| step.newly_accepted().all(|event| descends(step, event))),
 };
@@ -49,6 +50,7 @@ fn descends(step: &Step<'_>, event: EventIx) -> bool {
         Origin::Continuation(wait) => step.after.wait(wait).winner.event(),
         Origin::Alias(_, source) => Some(source),
         Origin::Ended(work, _) => step.before.work(work).attempt.cause.event(),
+        Origin::Retry(work, _) => step.before.work(work).attempt.trigger.event(),
         Origin::Created(_) => match step.action {
             Action::Commit(Commit::CommitRoute { event }) => Some(event),
             Action::Commit(_) | Action::World(_) => None,
@@ -94,7 +96,8 @@ pub const WAKE_CONTINUES: Property = Property {
             | Origin::Timeout(_)
             | Origin::Alias(..)
             | Origin::Ended(..)
-            | Origin::Created(_) => true,
+            | Origin::Created(_)
+            | Origin::Retry(..) => true,
         });
         let repeated = step.before().waits().any(|wait| {
             step.after.wait(wait).wakes > 1

@@ -5,7 +5,7 @@ use crate::mutants::Mutant;
 use crate::outcome::RouteMark;
 use crate::properties::attempts::claimed;
 use crate::properties::{Holds, Property};
-use crate::state::{AttemptStatus, Proposal};
+use crate::state::{AttemptStatus, Current, Proposal};
 
 /// The properties of this area.
 pub const ALL: &[Property] = &[PINNED, MARKS_NAME, OUTDATES, GENERATION, ACTIVE_TIME];
@@ -70,7 +70,10 @@ pub const GENERATION: Property = Property {
                     && before.configuration != configuration
                     && after.configuration == configuration
             }
-            Some(_) | None => before == after,
+            Some(_) | None => {
+                let which = |current: &Current| (current.generation, current.configuration);
+                which(before) == which(after)
+            }
         }
     }),
 };

@@ -37,7 +37,8 @@ pub const DROPPED: Property = Property {
                 | RouteMark::OperatorDrop
                 | RouteMark::ReplaySuspect
                 | RouteMark::Release
-                | RouteMark::Continuation => false,
+                | RouteMark::Continuation
+                | RouteMark::StaleRetry => false,
             }
         }
         Some(_) | None => true,

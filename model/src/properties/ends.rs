@@ -12,8 +12,22 @@ pub const ALL: &[Property] = &[TERMINAL, OVER_UNROUTED, OVER_PENDING, CANCELLED]
 /// Terminal Work never changes again: no key, input, attempt, wait or timer is added. Only its exclusion mark lifts.
 pub const TERMINAL: Property = Property {
     name: "terminal Work never changes",
-    rules: &["TERM-01", "TERM-02", "TERM-08", "CANCEL-11", "WAKE-13", "DONE-04"],
+    rules: &[
+        "TERM-01",
+        "TERM-02",
+        "TERM-08",
+        "CANCEL-07",
+        "CANCEL-08",
+        "CANCEL-09",
+        "CANCEL-11",
+        "WAKE-13",
+        "DONE-04",
+        "RETRY-23",
+        "RETRY-32",
+    ],
     caught: &[
+        (Mutant::DueRevives, "cancel"),
+        (Mutant::RetryRevives, "exhaustion"),
         (Mutant::CancelRewritesTerminal, "attempts"),
         (Mutant::TerminalTakesInput, "acceptance"),
         (Mutant::ReopenRevives, "terminal"),
@@ -30,6 +44,9 @@ fn unchanged(step: &Step<'_>, work: WorkIx) -> bool {
     let (before, mut after) = (*step.before.work(work), *step.after.work(work));
     after.excluded = before.excluded;
     after.exited = before.exited;
+    // A process goes its way whatever its Work has come to.
+    (after.host, after.process) = (before.host, before.process);
+    (after.left_held, after.left_running) = (before.left_held, before.left_running);
     let waits = step
         .before()
         .waits()
@@ -69,9 +86,22 @@ pub const OVER_PENDING: Property = Property {
 
 /// No committed state shows cancelled Work with anything that could still act.
 pub const CANCELLED: Property = Property {
-    name: "cancelled Work has no open attempt, active wait, timer, subscription, hold or wake",
-    rules: &["CANCEL-01", "CANCEL-02", "CANCEL-03", "CANCEL-04", "CANCEL-10", "WAKE-12", "WAKE-14"],
+    name: "cancelled Work has no open attempt, active wait, timer, backoff, subscription, hold or wake",
+    rules: &[
+        "CANCEL-01",
+        "CANCEL-02",
+        "CANCEL-03",
+        "CANCEL-04",
+        "CANCEL-08",
+        "CANCEL-09",
+        "CANCEL-10",
+        "CANCEL-12",
+        "WAKE-12",
+        "WAKE-14",
+    ],
     caught: &[
+        (Mutant::CancelLeavesBackoff, "cancel"),
+        (Mutant::CancelLeavesRetryTimer, "cancel"),
         (Mutant::CancelLeavesAttempt, "waits"),
         (Mutant::CancelLeavesWait, "waits"),
         (Mutant::CancelLeavesTimer, "waits"),
@@ -93,6 +123,8 @@ pub const CANCELLED: Property = Property {
                 && seen.wake.wait().is_none()
                 && seen.holds.is_empty()
                 && seen.idle == Timer::NONE
+                && seen.backoff == 0
+                && seen.retry == Timer::NONE
                 && waits_over(work)
         })
     }),

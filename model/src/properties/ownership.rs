@@ -63,22 +63,35 @@ pub const OWNS_ATTACHED: Property = Property {
     }),
 };
 
-/// Late news of a reopened resource is the successor's.
+/// Late news of a reopened resource is the successor's, unless it says itself whose it is.
 pub const MAPPED: Property = Property {
-    name: "an event is accepted under the newest generation of its key",
+    name: "an event is accepted under the newest generation of its key, or under the one that it names",
     rules: &["TERM-04", "OURS-11"],
-    caught: &[(Mutant::GenerationUnmapped, "terminal")],
+    caught: &[
+        (Mutant::GenerationUnmapped, "terminal"),
+        (Mutant::NamedGenerationMapped, "terminal"),
+    ],
     holds: Holds::Step(|step| {
         step.newly_accepted().all(|event| match step.world.origin(event) {
-            Origin::Delivery(_) => {
-                let key = step.after.event(event).key.key();
-                key.is_none_or(|key| step.before.newest(step.world, key) == key)
+            Origin::Delivery(delivery) => {
+                let def = step.world.delivery(delivery);
+                let sent = def.key.filter(|_| def.asks.is_none());
+                let named = sent.filter(|key| step.world.resource(*key) != *key);
+                let newest = |key: u8| {
+                    step.before.last_generation(step.world, step.world.resource(key)) == key
+                };
+                match (step.after.event(event).key.key(), named) {
+                    (Some(key), Some(named)) => key == named,
+                    (Some(key), None) => newest(key),
+                    (None, named) => named.is_none(),
+                }
             }
             Origin::Timeout(_)
             | Origin::Continuation(_)
             | Origin::Alias(..)
             | Origin::Ended(..)
-            | Origin::Created(_) => true,
+            | Origin::Created(_)
+            | Origin::Retry(..) => true,
         })
     }),
 };

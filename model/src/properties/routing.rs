@@ -236,13 +236,16 @@ pub const NOTHING_LOST: Property = Property {
             let input = event.input != Input::No;
             match event.mark {
                 RouteMark::Queued | RouteMark::Woke => input && event.work.work().is_some(),
-                RouteMark::Terminal | RouteMark::Close | RouteMark::Release => {
+                RouteMark::Terminal | RouteMark::Close | RouteMark::StaleRetry => {
                     !input && event.work.work().is_some()
                 }
                 RouteMark::Unrouted | RouteMark::Unmatched | RouteMark::ReplaySuspect => {
                     !input && event.work.work().is_none()
                 }
-                RouteMark::Continuation | RouteMark::Drop | RouteMark::OperatorDrop => !input,
+                RouteMark::Continuation
+                | RouteMark::Drop
+                | RouteMark::OperatorDrop
+                | RouteMark::Release => !input,
             }
         })
     }),

@@ -163,7 +163,8 @@ pub const NO_NEWS: Property = Property {
             | Origin::Timeout(_)
             | Origin::Continuation(_)
             | Origin::Alias(..)
-            | Origin::Created(_) => true,
+            | Origin::Created(_)
+            | Origin::Retry(..) => true,
         })
     }),
 };

@@ -102,14 +102,19 @@ pub trait Facts {
         world.about(event).key.map(|key| self.newest(world, key))
     }
 
-    /// The newest generation of a key: each successor took over the first key of its predecessor. TERM-04
+    /// The generation that a key stands for: the newest, unless it names its generation itself. TERM-04
     fn newest(&self, world: &World, key: u8) -> u8 {
+        if world.resource(key) == key { self.last_generation(world, key) } else { key }
+    }
+
+    /// The newest generation of a key's resource: each successor took over the first key of its predecessor. TERM-04
+    fn last_generation(&self, world: &World, key: u8) -> u8 {
         let successor = self.owner(key).and_then(|owner| {
             let passed_on = self.work(owner).first_key == Maybe::of_key(Some(key));
             self.successor(owner).filter(|_| passed_on)
         });
         match (successor, world.next_generation(key)) {
-            (Some(_), Some(next)) => self.newest(world, next),
+            (Some(_), Some(next)) => self.last_generation(world, next),
             (Some(_), None) | (None, _) => key,
         }
     }
@@ -146,7 +151,8 @@ pub trait Facts {
             | Origin::Timeout(_)
             | Origin::Continuation(_)
             | Origin::Alias(..)
-            | Origin::Created(_) => None,
+            | Origin::Created(_)
+            | Origin::Retry(..) => None,
         })
     }
 
@@ -175,7 +181,8 @@ pub trait Facts {
             | RouteMark::OperatorDrop
             | RouteMark::ReplaySuspect
             | RouteMark::Release
-            | RouteMark::Continuation => false,
+            | RouteMark::Continuation
+            | RouteMark::StaleRetry => false,
         }
     }
 

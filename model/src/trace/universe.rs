@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::below;
-use crate::worlds::{Ask, Decision, Does, World};
+use crate::worlds::{Ask, Decision, Does, Exhausted, Policy, World};
 
 /// The names a trace may use, and the constants of its world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +34,15 @@ pub struct Universe {
     pub suspect_window: u8,
     /// Configurations that may be loaded, the first among them.
     pub configurations: u8,
+    /// Ticks that a valid hint asks for.
+    #[serde(default)]
+    pub hint: u8,
+    /// How often the database may be restored.
+    #[serde(default)]
+    pub restores: u8,
+    /// Processes a Work may have at once, where hosts and processes are part of the world.
+    #[serde(default)]
+    pub processes: u8,
 }
 
 /// A scope as a trace describes it.
@@ -68,6 +77,23 @@ pub struct KindCard {
     /// Ticks after a handoff in which an event is to come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close_after: Option<u8>,
+    /// What a failure leads to.
+    pub retry: PolicyCard,
+    /// What it leads to for attempts claimed once the configuration was replaced, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reloaded: Option<PolicyCard>,
+}
+
+/// What failures lead to, as a trace describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyCard {
+    /// The failure of that number is not retried of itself.
+    pub budget: u8,
+    /// Ticks until the retry after failure 1, 2 and so on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<u8>,
+    /// What the last failure leads to.
+    pub exhausted: Exhausted,
 }
 
 /// What a handler decides, as a trace describes it.
@@ -107,6 +133,10 @@ pub enum AskCard {
     Reopen(String),
     /// To release this Work.
     Release(String),
+    /// To retry this Work.
+    Retry(String),
+    /// To release the restored database.
+    ReleaseRestore,
     /// To make Work by hand.
     Create {
         /// Its parent.
@@ -208,6 +238,8 @@ pub fn universe(world: &World) -> Universe {
                 name: kind.name.into(),
                 standing: kind.standing,
                 close_after: kind.close_after,
+                retry: policy_card(&kind.retry),
+                reloaded: kind.reloaded.as_ref().map(policy_card),
             })
             .collect(),
         keys: world.keys.iter().map(ToString::to_string).collect(),
@@ -258,7 +290,14 @@ pub fn universe(world: &World) -> Universe {
         depth_max: world.depth_max,
         suspect_window: world.suspect_window,
         configurations: world.configurations,
+        hint: world.hint,
+        restores: world.restores,
+        processes: world.processes,
     }
+}
+
+fn policy_card(policy: &Policy) -> PolicyCard {
+    PolicyCard { budget: policy.budget, steps: policy.steps.to_vec(), exhausted: policy.exhausted }
 }
 
 fn scope_card(world: &World, scope: u8) -> ScopeCard {
@@ -299,6 +338,8 @@ fn ask_card(world: &World, ask: Ask) -> AskCard {
         Ask::Replay(event) => AskCard::Replay(world.event_name(world.event_of(event))),
         Ask::Reopen(work) => AskCard::Reopen(world.work_name(work)),
         Ask::Release(work) => AskCard::Release(world.work_name(work)),
+        Ask::Retry(work) => AskCard::Retry(world.work_name(work)),
+        Ask::ReleaseRestore => AskCard::ReleaseRestore,
         Ask::Create { parent, authorised } => {
             AskCard::Create { parent: parent.map(|work| world.work_name(work)), authorised }
         }

@@ -1,6 +1,8 @@
 //! Every world by name, small before large in each area.
 
-use crate::worlds::{Visit, World, aliases, attempts, endings, routing, waiting};
+use crate::worlds::{
+    Visit, World, aliases, attempts, endings, failing, recovering, routing, waiting,
+};
 
 macro_rules! worlds {
     ($($name:ident, $larger:ident in $file:ident;)*) => {
@@ -38,6 +40,19 @@ worlds! {
     GOING_ON, GOING_ON_LARGER in endings;
     CONFIGURATION, CONFIGURATION_LARGER in attempts;
     COMPOSED, COMPOSED_LARGER in attempts;
+    RECOVERY, RECOVERY_LARGER in recovering;
+    RETRY, RETRY_LARGER in failing;
+    POLICIES, POLICIES_LARGER in failing;
+    EXHAUSTION, EXHAUSTION_LARGER in failing;
+    SECOND_THOUGHTS, SECOND_THOUGHTS_LARGER in failing;
+    HINTS, HINTS_LARGER in failing;
+    RETRY_LIMIT, RETRY_LIMIT_LARGER in failing;
+    CANCEL, CANCEL_LARGER in recovering;
+    DEADLINES, DEADLINES_LARGER in failing;
+    RESTORE, RESTORE_LARGER in recovering;
+    RESTORED_FAILURES, RESTORED_FAILURES_LARGER in recovering;
+    RESTORED_CLOCKS, RESTORED_CLOCKS_LARGER in recovering;
+    CRASH_GRAIN, CRASH_GRAIN_LARGER in recovering;
 }
 
 /// Runs generic code over a world in a state with room for it. There are few sizes, because each is compiled by itself.

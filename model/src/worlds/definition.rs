@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Ending, Expect, Kind, Mark};
+use crate::action::{Ending, Expect, Hint, Kind, Mark};
 use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx};
 
 /// One bounded starting point for the checker.
@@ -35,6 +35,8 @@ pub struct World {
     pub waits: &'static [WaitDef],
     /// The attempts that may publish how their turn ended.
     pub turns: &'static [(WorkIx, u8)],
+    /// The failures that may lead to a retry event: a Work and an attempt of it. RETRY-19
+    pub retries: &'static [(WorkIx, u8)],
     /// The Works that a route may make as successors. TERM-03
     pub successors: &'static [WorkIx],
     /// The Works that an operator acts on.
@@ -49,6 +51,15 @@ pub struct World {
     pub suspect_window: u8,
     /// How many configurations there are to be loaded, the first among them. BIND-11
     pub configurations: u8,
+    /// The hints that executors give.
+    pub hints: &'static [Hint],
+    /// How long a valid hint is, in ticks. RETRY-15
+    pub hint: u8,
+    /// How often the database may be restored from a backup. OURS-21
+    pub restores: u8,
+    /// How many processes a Work may have at once where the host and its executor are part of the world, which has the
+    /// crash grain then; 0 where they are not. OURS-19 OURS-20
+    pub processes: u8,
     /// The kinds of action the surroundings offer.
     pub offers: &'static [Kind],
     /// How a turn may end, and whether it declares a status.
@@ -66,6 +77,33 @@ pub struct WorkKind {
     pub standing: bool,
     /// Ticks after a handoff in which an event is to come, or it is cancelled.
     pub close_after: Option<u8>,
+    /// What a failure leads to.
+    pub retry: Policy,
+    /// What it leads to for attempts claimed under any configuration but the first, if that differs. BIND-10
+    pub reloaded: Option<Policy>,
+}
+
+/// What failures lead to; pinned with the attempt that fails. RETRY-03 to RETRY-09 RETRY-31
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// The failure of that number is the last: it is not retried of itself.
+    pub budget: u8,
+    /// Ticks until the retry after failure 1, 2 and so on; at least one for each failure but the last.
+    pub steps: &'static [u8],
+    /// What the last failure leads to.
+    pub exhausted: Exhausted,
+}
+
+/// What becomes of Work whose failures used up the budget.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Exhausted {
+    /// It stays open and is held. RETRY-06
+    Keep,
+    /// It is failed for good. RETRY-31 RETRY-32
+    Fail,
 }
 
 /// One delivery of a sender, with what trusted configuration says of it.
@@ -141,6 +179,10 @@ pub enum Ask {
     Reopen(WorkIx),
     /// To release a Work. OURS-06
     Release(WorkIx),
+    /// To retry a Work. RETRY-26 RETRY-27
+    Retry(WorkIx),
+    /// To release a restored database. OURS-21
+    ReleaseRestore,
     /// To make a Work by hand. BIND-03 BIND-04
     Create {
         /// The parent it names.
@@ -159,6 +201,8 @@ pub enum Of {
     Ended(u8, u8),
     /// The alias of a delivery for a wait.
     Alias(u8, u8),
+    /// The retry of a Work's failed attempt.
+    Retry(u8, u8),
 }
 
 /// One Work of the universe.
@@ -211,6 +255,13 @@ pub struct Source {
     pub scope: u8,
     /// Every event of the universe that may ever be of this source.
     pub events: &'static [Of],
+}
+
+impl Policy {
+    /// Whether the failure of this number is the last: the budget is used up, or no step is given for it. RETRY-06
+    pub fn uses_up(&self, count: u8) -> bool {
+        count >= self.budget || usize::from(count) > self.steps.len()
+    }
 }
 
 impl WaitDef {
@@ -276,6 +327,8 @@ pub enum Origin {
     Ended(WorkIx, u8),
     /// `core.work.created` of a successor that a route made. TERM-05
     Created(WorkIx),
+    /// `core.retry.due` of a failed attempt. RETRY-19
+    Retry(WorkIx, u8),
 }
 
 /// The type of the event that says how a turn ended.

@@ -11,7 +11,7 @@ const SUCCESSORS: &[(WorkIx, WorkIx)] = &[(WorkIx(0), WorkIx(1)), (WorkIx(1), Wo
 /// What comes after the end of a Work.
 pub(super) const TERMINAL: World = World {
     name: "terminal",
-    shows: "events come to ended Work; a route or an operator reopens it under the next generation of its key; replays",
+    shows: "events come to ended Work; a route or an operator reopens it under the next generation of its key, which senders may name; replays",
     keys: &["issue/1", "issue/1/generation/1", "issue/1/generation/2"],
     generations: &[(0, 1), (1, 2)],
     deliveries: &[
@@ -37,7 +37,8 @@ pub(super) const TERMINAL: World = World {
             when: When::Ended(WorkIx(1)),
             ..asks("reopen-again", Ask::Reopen(WorkIx(1)))
         },
-        Delivery { when: When::Ended(WorkIx(1)), ..keyed("later", 0, 2) },
+        // It names the generation that it is about, whatever came after that.
+        Delivery { when: When::Ended(WorkIx(1)), ..keyed("of-the-first", 1, 1) },
     ],
     works: &[work("fix", RUNS_ONCE), work("fix-again", RUNS_ONCE), work("fix-at-last", RUNS_ONCE)],
     successors: &[WorkIx(1), WorkIx(2)],
@@ -158,7 +159,7 @@ pub(super) const STANDING: World = World {
     name: "standing",
     shows: "standing Work completes, hands off, fails and is held, and ends for good only",
     keys: &["job/1"],
-    kinds: &[WorkKind { name: "job", standing: true, close_after: Some(1) }],
+    kinds: &[WorkKind { name: "job", standing: true, close_after: Some(1), ..PLAIN }],
     deliveries: &[
         keyed("start", 0, 0),
         Delivery { when: When::Started(WorkIx(0)), ..keyed("more", 0, 0) },

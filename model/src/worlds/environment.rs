@@ -1,8 +1,10 @@
 //! What the surroundings may do: they speak the truth, and a world says which kinds of action they offer at all.
 
-use crate::action::{Action, Authority, Commit, Env, Verdict};
+use crate::action::{Action, Authority, Commit, Env, Hint, Verdict};
 use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
-use crate::state::{AttemptStatus, Exclusion, Facts, Flag, Proposal, Timer, WaitStatus};
+use crate::state::{
+    AttemptStatus, Exclusion, Facts, Flag, Phase, Process, Proposal, Timer, WaitStatus,
+};
 use crate::worlds::{Ask, When, World};
 
 /// Every action the surroundings offer in a state, in a fixed order; what the law forbids is among them.
@@ -35,6 +37,12 @@ pub fn offered(world: &World, state: &dyn Facts) -> Vec<Action> {
             push(Commit::Translate { wait, source }.into());
         }
     }
+    for (work, attempt) in world.retries.iter().copied() {
+        push(Commit::FireRetry { work, attempt }.into());
+    }
+    if state.current().restores < world.restores {
+        push(Commit::Restore.into());
+    }
     let configuration = state.current().configuration;
     for configuration in [configuration, configuration + 1] {
         if configuration < world.configurations {
@@ -44,7 +52,8 @@ pub fn offered(world: &World, state: &dyn Facts) -> Vec<Action> {
     if time_matters(state) {
         push(Env::Tick.into());
     }
-    if state.events().iter().any(|event| event.proposal != Proposal::None) {
+    let hosted = state.works().iter().any(|work| work.host == Flag::Yes);
+    if hosted || state.events().iter().any(|event| event.proposal != Proposal::None) {
         push(Env::Crash.into());
     }
     actions
@@ -78,6 +87,12 @@ fn offer_request(world: &World, request: DeliveryIx, ask: Ask, push: &mut impl F
                 push(Commit::Release { work, expect, request }.into());
             }
         }
+        Ask::Retry(work) => {
+            for expect in world.expects.iter().copied() {
+                push(Commit::Retry { work, expect, request }.into());
+            }
+        }
+        Ask::ReleaseRestore => push(Commit::ReleaseRestore { request }.into()),
         Ask::Create { .. } => push(Commit::CreateWork { request }.into()),
     }
 }
@@ -97,23 +112,14 @@ fn offer_routing(state: &dyn Facts, event: EventIx, push: &mut impl FnMut(Action
 fn offer_work(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl FnMut(Action)) {
     push(Commit::Claim { work }.into());
     for by in [Authority::Current, Authority::Stale] {
-        push(Commit::ClearNeverHanded { work, by }.into());
-        push(Commit::Pin { work, by }.into());
-        push(Commit::Renew { work, by }.into());
-        for (ending, declares) in world.endings.iter().copied() {
-            if !declares || may_declare(world, state, work) {
-                push(Commit::Complete { work, by, ending, declares }.into());
-            }
-        }
-        push(Commit::Fail { work, by }.into());
-        for wait in below(world.waits.len()).map(WaitIx) {
-            offer_registration(world, state, work, by, wait, push);
-        }
-        for verdict in [Verdict::Adopted, Verdict::NotAdoptable] {
-            push(Commit::SettleRecovery { work, by, verdict }.into());
+        if hosted(world, state, work, by) {
+            offer_host(world, state, work, by, push);
         }
     }
     push(Commit::ClaimRecovery { work }.into());
+    if world.processes > 0 {
+        offer_processes(world, state, work, push);
+    }
     let marked = state.work(work).excluded != Exclusion::None;
     let exited = state.work(work).exited == Flag::Yes;
     if exited || (!marked && state.work(work).attempt.status != AttemptStatus::Running) {
@@ -135,6 +141,88 @@ fn offer_work(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl Fn
             push(Commit::Cancel { work, expect, for_good: true }.into());
         }
         push(Commit::Hold { work, expect }.into());
+    }
+}
+
+/// Where hosts are known, the current authority is shown by a host; a former one may be shown by whoever had it.
+fn hosted(world: &World, state: &dyn Facts, work: WorkIx, by: Authority) -> bool {
+    world.processes == 0 || by == Authority::Stale || state.work(work).host == Flag::Yes
+}
+
+/// What the host of an attempt may do, as far as its process lets it.
+fn offer_host(
+    world: &World,
+    state: &dyn Facts,
+    work: WorkIx,
+    by: Authority,
+    push: &mut impl FnMut(Action),
+) {
+    let process = state.work(work).process;
+    let known = world.processes > 0 && by == Authority::Current;
+    push(Commit::ClearNeverHanded { work, by }.into());
+    if !known || process != Process::None {
+        push(Commit::Pin { work, by }.into());
+    }
+    push(Commit::Renew { work, by }.into());
+    for (ending, declares) in world.endings.iter().copied() {
+        let reported = !known || process == Process::Finished;
+        if reported && (!declares || may_declare(world, state, work)) {
+            push(Commit::Complete { work, by, ending, declares }.into());
+        }
+    }
+    // A launch may fail without anything that is known of it. OURS-20
+    let unlaunched = process == Process::None && state.work(work).attempt.phase == Phase::Handed;
+    for hint in world.hints.iter().copied() {
+        if (!known || process.ended() || unlaunched) && may_fail(world, state, work, hint) {
+            push(Commit::Fail { work, by, hint }.into());
+        }
+    }
+    for wait in below(world.waits.len()).map(WaitIx) {
+        offer_registration(world, state, work, by, wait, push);
+    }
+    for verdict in [Verdict::Adopted, Verdict::NotAdoptable] {
+        // An executor that can verify adopts, and one that cannot says so. ADOPT-14 ADOPT-19
+        let truthful = !known || process.adoptable() == (verdict == Verdict::Adopted);
+        let bounded = verdict == Verdict::Adopted || may_fail(world, state, work, Hint::None);
+        if truthful && bounded {
+            push(Commit::SettleRecovery { work, by, verdict }.into());
+        }
+    }
+    push(Commit::Detach { work, by }.into());
+}
+
+/// Which failures may lead to a retry is a bound of the world.
+fn may_fail(world: &World, state: &dyn Facts, work: WorkIx, hint: Hint) -> bool {
+    let failing = state.work(work);
+    let kind = world.kind(failing.kind);
+    let policy = world.policy(failing.kind, failing.attempt.generation);
+    let last = policy.uses_up(failing.failures.saturating_add(1));
+    let retried = if kind.standing { hint == Hint::Valid } else { !last };
+    !retried || world.retry_of(work, failing.attempt.number).is_some()
+}
+
+/// The host calls its executor, and processes go their way whether there is a host or not. OURS-19 OURS-20
+fn offer_processes(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl FnMut(Action)) {
+    let seen = state.work(work);
+    let (hosts, phase) = (seen.host == Flag::Yes, seen.attempt.phase);
+    let launches = matches!(phase, Phase::NeverHanded | Phase::Handed);
+    let room = seen.left_held + seen.left_running < world.processes;
+    if hosts && launches && seen.process == Process::None && room {
+        push(Env::Launch { work }.into());
+    }
+    if hosts && seen.process == Process::Held {
+        push(Env::Proceed { work }.into());
+    }
+    let never_pinned = seen.process == Process::Held && launches;
+    if seen.left_held > 0 || never_pinned {
+        push(Env::LetGo { work }.into());
+    }
+    let marked = seen.excluded == Exclusion::LastSegment;
+    if seen.process.runs() && !marked {
+        push(Env::ProcessEnds { work }.into());
+    }
+    if seen.process.adoptable() && !marked {
+        push(Env::KeeperDies { work }.into());
     }
 }
 
@@ -164,7 +252,7 @@ fn time_matters(state: &dyn Facts) -> bool {
     let running = |timer: Timer| timer.ticks().is_some_and(|ticks| ticks > 0);
     state.works().iter().any(|work| {
         let charged = work.attempt.status == AttemptStatus::Running && running(work.attempt.active);
-        work.attempt.lease > 0 || running(work.idle) || charged
+        work.attempt.lease > 0 || running(work.idle) || running(work.retry) || charged
     }) || state.events().iter().any(|event| event.suspect > 0)
         || state.waits().iter().any(|wait| running(wait.timer))
 }

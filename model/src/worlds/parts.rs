@@ -1,9 +1,10 @@
 //! What several worlds are put together from: bindings, kinds, deliveries and sets of offers.
 
-use crate::action::{Ending, Expect, Kind, Mark};
+use crate::action::{Ending, Expect, Hint, Kind, Mark};
 use crate::index::{WaitIx, WorkIx};
 use crate::worlds::{
-    Ask, Binding, Decision, Delivery, Does, WaitDef, When, WorkDef, WorkKind, World,
+    Ask, Binding, Decision, Delivery, Does, Exhausted, Policy, WaitDef, When, WorkDef, WorkKind,
+    World,
 };
 
 pub(super) const RESUMES: Binding =
@@ -11,8 +12,12 @@ pub(super) const RESUMES: Binding =
 pub(super) const RUNS_ONCE: Binding = Binding { name: "shell", resumes: false, ..RESUMES };
 pub(super) const HELD: Binding = Binding { name: "keeper", holds: true, ..RUNS_ONCE };
 
+/// The policy of worlds that are not about retries: the first failure is the last, and leaves the Work held.
+pub(super) const ONCE: Policy = Policy { budget: 1, steps: &[], exhausted: Exhausted::Keep };
+
 /// The kind that most Works are of.
-pub(super) const PLAIN: WorkKind = WorkKind { name: "run", standing: false, close_after: None };
+pub(super) const PLAIN: WorkKind =
+    WorkKind { name: "run", standing: false, close_after: None, retry: ONCE, reloaded: None };
 
 /// One scope, one kind, one configuration, nothing offered: what a world does not say of itself.
 pub(super) const BARE: World = World {
@@ -29,6 +34,7 @@ pub(super) const BARE: World = World {
     works: &[],
     waits: &[],
     turns: &[],
+    retries: &[],
     successors: &[],
     operated: &[WorkIx(0), WorkIx(1), WorkIx(2), WorkIx(3)],
     lease: 1,
@@ -36,6 +42,10 @@ pub(super) const BARE: World = World {
     depth_max: 3,
     suspect_window: 0,
     configurations: 1,
+    hints: &[Hint::None],
+    hint: 1,
+    restores: 0,
+    processes: 0,
     offers: &[],
     endings: &[(Ending::Completed, false)],
     expects: &[Expect::Any],

@@ -2,8 +2,10 @@
 
 mod aliases;
 mod configuration;
+mod hints;
 mod leases;
 mod ownership;
+mod retries;
 mod routing;
 mod storage;
 mod timers;
@@ -26,6 +28,9 @@ pub const ALL: &[Shared] = &[
     timers::WAIT_WATERMARK_AND_TIMEOUT_ONLY,
     aliases::DEPENDENCY_SUBSCRIPTION_ALIAS,
     leases::LEASE_LOSS_ADOPTION_AND_STALE_RESULT,
+    retries::RETRY_BACKOFF_EXHAUSTION_AND_MANUAL_EVENT,
+    retries::RETRY_CANCEL_ORDERS,
+    hints::RETRY_HINT_VALIDATION,
     storage::STORAGE_SUITE,
 ];
 

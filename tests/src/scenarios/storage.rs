@@ -1,12 +1,14 @@
 //! What storage owes beside the other cases: exclusive ownership, order, and fences that hold.
 
 use abide_model::action::Mark;
+use abide_model::view::TimerView;
 
+use super::retries::FOUR_FAILURES;
 use crate::scenario::Wanted::{Accepted, Code, Duplicate};
 use crate::scenario::{
     Scenario, Shared, accept, claim, claim_recovery, commit_route, complete, create_work, deliver,
-    drop_event, evaluate, fail, not_adoptable, register, route, stale_complete, stale_renew, start,
-    tick,
+    detach, drop_event, evaluate, fail, not_adoptable, register, route, stale_complete,
+    stale_renew, start, tick,
 };
 
 /// Ownership is exclusive, marks follow the order of a Work, and a stale lease is fenced. That a failing callback rolls
@@ -15,6 +17,7 @@ pub(super) const STORAGE_SUITE: Shared = Shared {
     id: "storage_suite",
     rules: &[
         "OWN-01", "OWN-02", "OWN-05", "OWN-07", "LEASE-01", "LEASE-03", "LEASE-04", "LEASE-08",
+        "RETRY-02",
     ],
     parts: || {
         vec![
@@ -22,6 +25,7 @@ pub(super) const STORAGE_SUITE: Shared = Shared {
             no_mark_is_made_out_of_order(),
             a_stale_lease_changes_nothing(),
             what_is_refused_leaves_no_trace(),
+            a_failure_is_kept_whole(),
         ]
     },
 };
@@ -82,4 +86,25 @@ fn what_is_refused_leaves_no_trace() -> Scenario {
                 && seen.accepted() == 1
         })
         .step(complete("fix"), Accepted)
+}
+
+fn a_failure_is_kept_whole() -> Scenario {
+    Scenario::within(&FOUR_FAILURES, "a failure is kept whole")
+        .given(deliver("start"))
+        .given(start("fix"))
+        .given([detach("fix")])
+        .step(fail("fix"), Code("lease_expired"))
+        .sees("nothing is armed for an attempt that runs", |seen| {
+            seen.attempt_status("fix") == "running"
+                && seen.retries_nothing("fix")
+                && seen.failures("fix") == 0
+        })
+        .step(claim_recovery("fix"), Accepted)
+        .step(not_adoptable("fix"), Accepted)
+        .sees("one that failed has count, backoff and timer", |seen| {
+            seen.failures("fix") == 1
+                && seen.backoff("fix") == Some((1, TimerView::Armed(5)))
+                && seen.attempt_status("fix") == "failed"
+                && seen.status("fix") == "ready"
+        })
 }

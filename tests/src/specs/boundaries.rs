@@ -143,8 +143,13 @@ pub const BOUNDARIES: &[Boundary] = &[
         reason: "time and randomness are inputs of a command, never read inside the law",
     },
     Boundary {
+        place: "impl/src/points",
+        ban: Ban::ModulesBut(&[]),
+        reason: "a point is only named: what is done at it is another program's",
+    },
+    Boundary {
         place: "impl/src/writer",
-        ban: Ban::ModulesBut(&["domain", "command", "clock", "store", "law"]),
+        ban: Ban::ModulesBut(&["domain", "command", "clock", "store", "law", "points"]),
         reason: "the one door to durable truth does not know who comes through it",
     },
     Boundary {
@@ -164,7 +169,7 @@ pub const BOUNDARIES: &[Boundary] = &[
     },
     Boundary {
         place: "impl/src/keeper",
-        ban: Ban::ModulesBut(&["domain", "extension"]),
+        ban: Ban::ModulesBut(&["domain", "extension", "files", "points"]),
         reason: "a keeper outlives its daemon, so it may not need it",
     },
     Boundary {
@@ -187,6 +192,21 @@ pub const BOUNDARIES: &[Boundary] = &[
         place: "impl/src/serve",
         ban: Ban::Modules(&["law", "cli"]),
         reason: "the composition of a daemon puts parts together and decides nothing",
+    },
+    Boundary {
+        place: "impl/src/backup",
+        ban: Ban::ModulesBut(&["domain", "command", "clock", "files", "store", "writer"]),
+        reason: "files are moved whole; what a restore makes true is the law's, through the writer",
+    },
+    Boundary {
+        place: "impl/src/backup",
+        ban: Ban::Sql,
+        reason: "only the store speaks to an engine",
+    },
+    Boundary {
+        place: "impl/src/backup",
+        ban: Ban::Crates(&["rusqlite"]),
+        reason: "only the store speaks to an engine",
     },
     Boundary {
         place: "impl/src/ingress",

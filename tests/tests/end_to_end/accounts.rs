@@ -5,6 +5,7 @@ use std::path::Path;
 
 use abide::domain::Generation;
 use abide::store::{Engine as _, Observation, Store, observe};
+use abide_refinement::audit::audit_database;
 use abide_tests::daemon::{Daemon, abide};
 use abide_tests::specs::trace::{TraceHeader, TraceStep};
 use serde_json::{Value, json};
@@ -72,6 +73,16 @@ pub(crate) fn account(
     let starts = log(folder).iter().filter(|line| line["what"] == "start").count();
     let doctor = abide(folder, &["doctor", "-c", "abide.toml"]).expect("doctor runs");
     assert!(doctor.status.success(), "doctor: {}", String::from_utf8_lossy(&doctor.stdout));
+    let audit = audit_database(&folder.join("state/abide.db"));
+    let audit = audit.unwrap_or_else(|error| panic!("the audit objects: {error}"));
+    assert!(audit.rows >= rows && audit.replayed > 0, "{audit:?}");
+    say(&format!(
+        "audit: {} of {} journal rows as the law has them, not judged {:?}, {} works undecided",
+        audit.replayed,
+        audit.rows,
+        audit.not_judged,
+        audit.undecided.len(),
+    ));
     say(&format!(
         "{} works; {marks}; {woken} waits woken once, {aliases} aliases, {successors} successors, \
          {starts} processes started, {rows} journal rows; doctor clean",

@@ -1,4 +1,4 @@
-//! What a person may do to a Work: hold, release, cancel, reopen and create it. What is allowed is
+//! What a person may do to a Work: hold, release, retry, cancel, reopen and create it. What is allowed is
 //! the law's to say.
 
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use serde::de::DeserializeOwned;
 use type_safe_id::TypeSafeId;
 use uuid::Uuid;
 
+use super::lists::restore_row;
 use super::once::Acting;
 use super::{ids, rows};
 use crate::api::accept;
 use crate::api::extract::Named;
 use crate::api::problem::{ApiError, settled};
-use crate::api::types::{ActRequest, CreateRequest, WorkRow};
+use crate::api::types::{ActRequest, CreateRequest, RestoreRow, WorkRow};
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::config::{KEY_MAX, Scope};
 use crate::domain::{AttemptNo, CausalLimits, Key, ProposedWork, Request, Seq, WorkId, WorkUid};
@@ -57,6 +58,39 @@ pub(super) async fn release(
     };
     let outcome = acting.perform_one(&context, command).await?;
     answer(&context, outcome).await
+}
+
+/// Lets the next attempt of failed Work start at once, its failures counted anew. RETRY-26 RETRY-27
+pub(super) async fn retry(
+    State(context): State<Arc<Context>>,
+    Extension(acting): Extension<Acting>,
+    Named(id): Named,
+    body: Bytes,
+) -> Answer {
+    let command = async {
+        let (work, request) = read(&context, id, &body).await?;
+        let expect = expect(&request);
+        let request = self::request(&context, &acting, work).await?;
+        Ok(Command::Retry { work, expect, request })
+    };
+    let outcome = acting.perform_one(&context, command).await?;
+    answer(&context, outcome).await
+}
+
+/// Lifts the restore hold: nothing of the database's other life runs on. OURS-21
+pub(super) async fn release_restore(
+    State(context): State<Arc<Context>>,
+    Extension(acting): Extension<Acting>,
+    _body: Bytes,
+) -> Result<Json<RestoreRow>, ApiError> {
+    let command = async {
+        // It is about no scope, and nothing descends from it.
+        let limits = CausalLimits { max_depth: 32 };
+        let request = Request { uid: accept::mint(), id: acting.request_id(), limits };
+        Ok(Command::ReleaseRestore { request })
+    };
+    settled(acting.perform_one(&context, command).await?)?;
+    Ok(Json(restore_row(&context).await?))
 }
 
 /// Cancels a Work for good; cancelling it again changes nothing. CANCEL-01 OURS-10

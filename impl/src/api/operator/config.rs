@@ -17,10 +17,10 @@ use crate::api::problem::ApiError;
 use crate::api::reload::{Reloaded, reload as read_again};
 use crate::api::types::{
     BindingRow, ConfigDetail, ConfigHistory, ConfigRow, KindRow, Page, RefusedRow, ReloadAnswer,
-    RouteRow, ScopeRow,
+    RetryRow, RouteRow, ScopeRow,
 };
 use crate::config::{self, Binding, Kind, Route, Scope};
-use crate::domain::Generation;
+use crate::domain::{Generation, RetryPolicy};
 use crate::extension::route::RouteAction;
 use crate::host::Context;
 use crate::store::{generations, listed, works};
@@ -147,6 +147,17 @@ fn kind_row(kind: &Kind) -> KindRow {
         standing: kind.standing,
         reopen: kind.reopen.clone(),
         close_after_ms: kind.close_after.map(|length| length.0),
+        retry: (!kind.standing).then(|| retry_row(&kind.retry)),
+        hint_max_ms: kind.retry.hint_max.0,
+    }
+}
+
+fn retry_row(policy: &RetryPolicy) -> RetryRow {
+    let counting = policy.backoff.iter().take((policy.attempts as usize).saturating_sub(1));
+    RetryRow {
+        attempts: policy.attempts,
+        backoff_ms: counting.map(|step| step.0).collect(),
+        exhausted: policy.exhausted,
     }
 }
 

@@ -28,10 +28,12 @@ pub(super) async fn readyz(State(context): State<Arc<Context>>) -> Response {
         WriterState::Failed(error) => Some(error.to_string()),
     };
     let (troubles, first) = context.troubles.shown(TROUBLES);
-    let ready = storage.is_none() && stuck.is_empty() && !context.stopping();
+    let (stopping, draining) = (context.stopping(), context.drain.is_on());
+    let ready = storage.is_none() && stuck.is_empty() && !stopping && !draining;
     let body = Json(json!({
         "ready": ready,
-        "stopping": context.stopping(),
+        "stopping": stopping,
+        "draining": draining,
         "storage": storage.as_deref().unwrap_or("ok"),
         "stuck": stuck,
         "driven": context.driven.count(),

@@ -9,11 +9,11 @@ use super::ids::Place;
 use super::rows;
 use crate::api::extract::Asked;
 use crate::api::problem::ApiError;
-use crate::api::types::{HoldRow, Page, RejectionRow, TimerRow};
+use crate::api::types::{HoldRow, Page, RejectionRow, RestoreRow, TimerRow};
 use crate::domain::{WaitId, WorkId};
 use crate::host::Context;
-use crate::store::listed;
 use crate::store::words::Word as _;
+use crate::store::{listed, meta};
 
 /// Timers of waits, in the order they were registered.
 pub(super) async fn timers(
@@ -27,6 +27,7 @@ pub(super) async fn timers(
         kind: "wait".to_owned(),
         work: timer.work.to_string(),
         wait: Some(timer.wait.to_string()),
+        attempt: None,
         due: timer.fire_at.to_string(),
         disabled: timer.disabled,
     };
@@ -45,10 +46,43 @@ pub(super) async fn idle(
         kind: "idle".to_owned(),
         work: work.to_string(),
         wait: None,
+        attempt: None,
         due: due.to_string(),
         disabled: false,
     });
     Ok(Json(rows::page(items.collect(), limit, last)))
+}
+
+/// Retries that are armed, in the order of their Works. RETRY-19
+pub(super) async fn retries(
+    State(context): State<Arc<Context>>,
+    Asked(place): Asked<Place>,
+) -> Result<Json<Page<TimerRow>>, ApiError> {
+    let (after, limit) = (WorkId(place.after()), place.limit());
+    let found = context.read(move |tx| listed::retries(tx, after, limit)).await?;
+    let last = found.last().map(|retry| retry.id.0);
+    let items = found.into_iter().map(|retry| TimerRow {
+        kind: "retry".to_owned(),
+        work: retry.work.to_string(),
+        wait: None,
+        attempt: Some(retry.attempt.0),
+        due: retry.fire_at.to_string(),
+        disabled: retry.disabled,
+    });
+    Ok(Json(rows::page(items.collect(), limit, last)))
+}
+
+/// Whether the restore hold stands. OURS-21
+pub(super) async fn restored(
+    State(context): State<Arc<Context>>,
+) -> Result<Json<RestoreRow>, ApiError> {
+    Ok(Json(restore_row(&context).await?))
+}
+
+pub(super) async fn restore_row(context: &Context) -> Result<RestoreRow, ApiError> {
+    let found = context.read(|tx| Ok((meta::restored(tx)?, meta::incarnation(tx)?))).await?;
+    let (held, incarnation) = found;
+    Ok(RestoreRow { held, incarnation: incarnation.0 })
 }
 
 pub(super) async fn holds(
@@ -60,6 +94,7 @@ pub(super) async fn holds(
     let last = found.last().map(|held| held.id.0);
     let row = |held: listed::ListedHold| HoldRow {
         work: held.work.to_string(),
+        attempts: held.attempts,
         status: held.status,
         holds: held.holds.iter().collect(),
         reason: held.reason.filter(|reason| !reason.is_empty()),

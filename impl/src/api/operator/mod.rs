@@ -6,6 +6,7 @@
 
 mod acts;
 mod config;
+mod drain;
 mod events;
 mod health;
 mod ids;
@@ -61,11 +62,14 @@ pub fn router(context: Arc<Context>, principals: &Arc<Principals>) -> Router {
         .route("/waits", get(works::waits))
         .route("/timers", get(lists::timers))
         .route("/timers/idle", get(lists::idle))
+        .route("/timers/retry", get(lists::retries))
         .route("/holds", get(lists::holds))
+        .route("/holds/restore", get(lists::restored))
         .route("/rejections", get(lists::rejections))
         .route("/scopes", get(config::scopes))
         .route("/journal", get(events::journal))
         .route("/why/{id}", get(why::show))
+        .route("/drain", get(drain::show))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .layer(middleware::from_fn_with_state(guard(Right::View), allow));
@@ -76,14 +80,17 @@ pub fn router(context: Arc<Context>, principals: &Arc<Principals>) -> Router {
         .route("/work", post(acts::create))
         .route("/work/{id}/hold", post(acts::hold))
         .route("/work/{id}/release", post(acts::release))
+        .route("/work/{id}/retry", post(acts::retry))
         .route("/work/{id}/cancel", post(acts::cancel))
         .route("/work/{id}/reopen", post(acts::reopen))
+        .route("/holds/restore/release", post(acts::release_restore))
         .layer(middleware::from_fn(once::note))
         .layer(middleware::from_fn_with_state(guard(Right::Work), allow));
     let config = Router::new()
         .route("/config", get(config::show))
         .route("/config/history", get(config::history))
         .route("/config/reload", post(config::reload))
+        .route("/drain", post(drain::drain))
         .layer(middleware::from_fn(once::note))
         .layer(axum::Extension(Arc::clone(principals)))
         .layer(middleware::from_fn_with_state(guard(Right::Config), allow));

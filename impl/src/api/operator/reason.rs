@@ -2,7 +2,8 @@
 //! A function of what was read, so that every state can be asked in a test.
 
 use crate::api::text::printable;
-use crate::domain::{Hold, Millis, Phase, Seq, StartReason, WorkStatus};
+use crate::config::length;
+use crate::domain::{AttemptStatus, Duration, Hold, Millis, Phase, Seq, StartReason, WorkStatus};
 use crate::store::attempts::Attempt;
 use crate::store::listed::{ListedSubscription, Relatives};
 use crate::store::pages::WorkRow;
@@ -34,9 +35,24 @@ pub(super) struct Facts<'a> {
     pub(super) relatives: Relatives,
     /// The lowest unrouted event of it.
     pub(super) unrouted: Option<Seq>,
+    /// The restore hold stands.
+    pub(super) restored: bool,
+    /// Why the daemon starts nothing at all at present.
+    pub(super) pause: Option<Pause>,
     /// What the daemon knows besides.
     pub(super) trouble: Option<String>,
     pub(super) now: Millis,
+}
+
+/// Why a daemon claims nothing, whatever is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// It drains.
+    Draining,
+    /// It stops.
+    Stopping,
+    /// Nothing can be committed.
+    Storage,
 }
 
 /// A scope without room.
@@ -48,13 +64,14 @@ pub(super) struct Full {
 }
 
 /// The short form that a list shows.
-pub(super) fn of_row(row: &WorkRow, trouble: Option<String>) -> String {
+pub(super) fn of_row(row: &WorkRow, trouble: Option<String>, now: Millis) -> String {
     if let Some(trouble) = trouble {
         return trouble;
     }
     let work = &row.work;
     let reason = match work.status {
         WorkStatus::Ready if !work.holds.is_empty() => return held(row),
+        WorkStatus::Ready if work.backoff.is_some() => ended(&retried(row, now), last_reason(row)),
         WorkStatus::Ready if work.marked.is_some() => {
             "the process of an earlier segment has not been seen to exit".to_owned()
         }
@@ -127,20 +144,28 @@ fn still_held(facts: &Facts<'_>, reason: Reason) -> Reason {
 fn ready(facts: &Facts<'_>) -> Reason {
     let work = &facts.row.work;
     if !work.holds.is_empty() {
-        return Reason { sentence: held(facts.row), next: Some(act("release", facts)) };
+        return Reason { sentence: held(facts.row), next: Some(act(lifting(facts.row), facts)) };
     }
-    if let Some(segment) = work.marked {
-        let sentence = format!(
-            "it is ready, and the process of attempt {} (claim {}) has not been seen to exit, so \
-             nothing new starts over it",
-            segment.attempt, segment.epoch
-        );
+    if work.backoff.is_some() {
+        return backoff(facts);
+    }
+    if let Some(exiting) = exiting(facts.row) {
+        let sentence = format!("it is ready, and {exiting}, so nothing new starts over it");
         return Reason { sentence, next: Some(act("logs", facts)) };
     }
     if !starts(facts.row) {
         return unasked(facts);
     }
+    if facts.restored {
+        return Reason {
+            sentence: format!("it is ready, and nothing starts: {RESTORED}"),
+            next: Some(RELEASE_RESTORE.to_owned()),
+        };
+    }
     let since = work.since;
+    if let Some(pause) = facts.pause {
+        return paused(since, pause);
+    }
     if let Some(Full { scope, running, limit }) = &facts.full {
         let sentence = format!(
             "it is ready since {since} and waits for room: {running} of {limit} attempts of scope \
@@ -150,6 +175,90 @@ fn ready(facts: &Facts<'_>) -> Reason {
     }
     let sentence = format!("it is ready since {since} and about to start");
     Reason { sentence, next: Some(act("show", facts)) }
+}
+
+/// Ready, and nothing starts: neither this Work nor another.
+fn paused(since: Millis, pause: Pause) -> Reason {
+    let (why, next) = match pause {
+        Pause::Draining => ("the daemon drains", Some("abide drain --cancel")),
+        Pause::Stopping => ("the daemon is stopping", None),
+        Pause::Storage => ("the daemon can commit nothing at present: see its log", None),
+    };
+    let sentence = format!("it is ready since {since}, and nothing starts: {why}");
+    Reason { sentence, next: next.map(str::to_owned) }
+}
+
+/// Ready, and its last attempt's retry is yet to come. RETRY-04 RETRY-19 RETRY-20
+fn backoff(facts: &Facts<'_>) -> Reason {
+    let row = facts.row;
+    let mut sentence = ended(&retried(row, facts.now), last_reason(row));
+    if let Some(exiting) = exiting(row) {
+        sentence = format!("{sentence}; {exiting}, and nothing new starts over it");
+    }
+    if facts.restored {
+        return Reason {
+            sentence: format!("{sentence}; and nothing starts: {RESTORED}"),
+            next: Some(RELEASE_RESTORE.to_owned()),
+        };
+    }
+    let next = match (row.work.retry, facts.unrouted) {
+        (None, Some(seq)) => format!("abide why {seq}"),
+        (Some(_), _) | (None, None) => act("retry", facts),
+    };
+    Reason { sentence, next: Some(next) }
+}
+
+/// How far the retry of its last attempt has come.
+fn retried(row: &WorkRow, now: Millis) -> String {
+    let after = failure(row);
+    match row.work.retry {
+        Some(timer) if timer.disabled => {
+            format!("the retry after {after} was refused: its chain is as deep as its root allows")
+        }
+        Some(timer) if timer.fire_at > now => {
+            format!("retry due in {} after {after}", left(now, timer.fire_at))
+        }
+        Some(timer) => format!("retry due since {} after {after}", timer.fire_at),
+        None => format!("retry after {after} is accepted, and not routed yet"),
+    }
+}
+
+/// Which failure it was: `failure 2 of 3`. Standing Work counts none. RETRY-09 JOB-16
+fn failure(row: &WorkRow) -> String {
+    match (row.work.failures, row.budget) {
+        (0, _) => format!("the failure of attempt {}", number(row)),
+        (n, Some(of)) => format!("failure {n} of {of}"),
+        (n, None) => format!("failure {n}"),
+    }
+}
+
+/// In whole seconds, the started one counted.
+fn left(now: Millis, then: Millis) -> String {
+    let ms = u64::try_from(then.0.saturating_sub(now.0)).unwrap_or(0);
+    length(Duration::seconds(ms.div_ceil(1000)))
+}
+
+/// The process of an earlier segment that may still run.
+fn exiting(row: &WorkRow) -> Option<String> {
+    let segment = row.work.marked?;
+    Some(format!(
+        "the process of attempt {} (claim {}) has not been seen to exit",
+        segment.attempt, segment.epoch
+    ))
+}
+
+const RESTORED: &str = "the database was restored from a backup, and may still have another life";
+const RELEASE_RESTORE: &str = "abide hold release --restore";
+
+/// What lets held Work go on: a retry where a failure holds it, since that begins its count anew; a
+/// release for whatever a person or a chain holds. RETRY-27
+fn lifting(row: &WorkRow) -> &'static str {
+    let work = &row.work;
+    let failed = work.attempt_status == Some(AttemptStatus::Failed);
+    match work.holds.iter().any(|hold| hold == Hold::Operator) {
+        false if failed => "retry",
+        true | false => "release",
+    }
 }
 
 /// Ready, and neither input nor a wake asks for an attempt.
@@ -199,6 +308,9 @@ fn running(facts: &Facts<'_>) -> Reason {
         StartReason::Resume => " after its wake",
     };
     let lease = match attempt.expires_at {
+        Some(at) if at <= facts.now && facts.restored => {
+            format!("its lease ended at {at}, and nothing is taken over: {RESTORED}")
+        }
         Some(at) if at <= facts.now => {
             format!("its lease ended at {at}, so it is taken over next")
         }
@@ -206,7 +318,12 @@ fn running(facts: &Facts<'_>) -> Reason {
         None => format!("claim {}", attempt.epoch),
     };
     let sentence = format!("{doing}{how} ({lease})");
-    Reason { sentence, next: Some(act("logs", facts)) }
+    let over = attempt.expires_at.is_some_and(|at| at <= facts.now);
+    let next = match over && facts.restored {
+        true => RELEASE_RESTORE.to_owned(),
+        false => act("logs", facts),
+    };
+    Reason { sentence, next: Some(next) }
 }
 
 fn waiting(facts: &Facts<'_>) -> Reason {
@@ -280,7 +397,15 @@ fn held(row: &WorkRow) -> String {
     let why = work.reason.as_deref();
     let holds: Vec<Hold> = work.holds.iter().collect();
     match holds.as_slice() {
-        [Hold::Exhausted] => ended("it is held, because its last attempt failed", why),
+        [Hold::Exhausted] => match work.failures {
+            0 | 1 => ended("it is held, exhausted by its one failure", why),
+            n => ended(&format!("it is held, exhausted after {n} failures"), why),
+        },
+        [Hold::CausalLimit] if work.backoff.is_some() => ended(
+            "it is held, because its retry would make its chain of events deeper than its root \
+             allows",
+            why,
+        ),
         [Hold::CausalLimit] => {
             ended("it is held, because its chain of events is as deep as its root allows", why)
         }
@@ -300,6 +425,11 @@ fn ended(what: &str, why: Option<&str>) -> String {
         Some(why) => format!("{what}: {why}"),
         None => what.to_owned(),
     }
+}
+
+/// Why its last attempt failed.
+fn last_reason(row: &WorkRow) -> Option<&str> {
+    row.work.reason.as_deref()
 }
 
 const fn starts(row: &WorkRow) -> bool {

@@ -4,14 +4,16 @@ use serde_json::Value;
 
 use super::reason;
 use crate::api::types::{
-    AttemptRow, EventRow, Page, RejectionRow, SubscriptionRow, WaitRow, WorkRow,
+    AttemptRow, BackoffRow, EventRow, HintRow, Page, RejectionRow, SubscriptionRow, WaitRow,
+    WorkRow,
 };
-use crate::domain::{Key, Millis, Seq, WorkUid};
+use crate::domain::{HintFinding, Key, Millis, RetryHint, Seq, WorkUid};
 use crate::host::Context;
 use crate::store::attempts::Attempt;
 use crate::store::listed::{ListedSubscription, Relatives};
 use crate::store::pages;
 use crate::store::reads::ListedWait;
+use crate::store::works::Work;
 
 /// A page; `cursor` is what the following one comes after.
 pub(super) fn page<T>(items: Vec<T>, limit: u32, cursor: Option<i64>) -> Page<T> {
@@ -49,12 +51,13 @@ pub(super) fn data(payload: Option<String>) -> Value {
 
 pub(super) fn work(context: &Context, row: &pages::WorkRow) -> WorkRow {
     let trouble = context.troubles.of_work(row.work.id);
+    let now = context.now();
     WorkRow {
         id: row.work.uid.to_string(),
         kind: row.kind.clone(),
         scope: row.scope.clone(),
         status: row.work.status,
-        reason: reason::of_row(row, trouble),
+        reason: reason::of_row(row, trouble, now),
         hold: row.work.holds.iter().next(),
         holds: row.work.holds.iter().collect(),
         standing: row.work.standing,
@@ -64,11 +67,30 @@ pub(super) fn work(context: &Context, row: &pages::WorkRow) -> WorkRow {
         idle_until: row.work.idle_at.map(|at| at.to_string()),
         closed_by: row.work.closed_by.map(|seq| seq.0),
         excluded: row.work.marked.is_some(),
+        failures: row.work.failures,
+        backoff: backoff(&row.work),
         keys: row.keys.iter().map(key).collect(),
         attempts: row.work.attempt.map_or(0, |n| n.0),
         pending: row.work.pending_count.into(),
         created_at: row.created_at.to_string(),
     }
+}
+
+fn backoff(work: &Work) -> Option<BackoffRow> {
+    let timer = work.retry;
+    Some(BackoffRow {
+        attempt: work.backoff?.0,
+        due: timer.map(|timer| timer.fire_at.to_string()),
+        disabled: timer.is_some_and(|timer| timer.disabled),
+    })
+}
+
+const fn hint((hint, finding): (RetryHint, HintFinding)) -> HintRow {
+    let delay_ms = match hint {
+        RetryHint::Delay(delay) => Some(delay),
+        RetryHint::Unreadable => None,
+    };
+    HintRow { delay_ms, finding }
 }
 
 pub(super) fn attempt(row: &Attempt, inputs: Vec<Seq>) -> AttemptRow {
@@ -84,6 +106,7 @@ pub(super) fn attempt(row: &Attempt, inputs: Vec<Seq>) -> AttemptRow {
         trigger: row.trigger.0,
         inputs: inputs.into_iter().map(|seq| seq.0).collect(),
         result: row.result.clone(),
+        hint: row.hint.map(hint),
     }
 }
 

@@ -11,10 +11,11 @@ use tower::ServiceExt as _;
 use crate::api::auth::Principals;
 use crate::api::operator;
 use crate::api::reload::{ReloadError, reload};
+use crate::command::{Command, Outcome, Receipt};
 use crate::config::{Config, Principal, Right, SecretSource};
 use crate::daemon::evaluation;
 use crate::daemon::tests::Bench;
-use crate::domain::{Actor, Generation, Seq};
+use crate::domain::{Actor, AttemptNo, Generation, Incarnation, Seq, WorkId};
 use crate::store::generations;
 use crate::writer::Once;
 
@@ -137,7 +138,7 @@ async fn a_work_is_held_and_released_and_both_name_who() {
 async fn an_action_on_another_attempt_than_the_one_looked_at_is_refused() {
     let door = Door::open().await;
     let work = door.work("k").await;
-    for verb in ["hold", "release", "cancel", "reopen"] {
+    for verb in ["hold", "release", "retry", "cancel", "reopen"] {
         let path = format!("/work/{work}/{verb}");
         let stale = door.post(&path, json!({ "expect_attempt": 1 })).await;
         assert_eq!(code(&stale), (409, "stale_target"), "{verb}");
@@ -570,11 +571,10 @@ async fn what_runs_waits_and_is_refused_is_listed() {
         (&main["routes"][0]["do"], &main["bindings"][0]["name"]),
         (&json!("work"), &json!("b"))
     );
-    door.bench.commit(crate::command::Command::ClearNeverHanded { by }).await;
-    door.bench.commit(crate::command::Command::Pin { by, metadata: "m".to_owned() }).await;
-    let keys =
-        door.bench.context.read(|tx| crate::store::keys::of_work(tx, crate::domain::WorkId(1)));
-    let wait = crate::command::Command::RegisterWait {
+    door.bench.commit(Command::ClearNeverHanded { by }).await;
+    door.bench.commit(Command::Pin { by, metadata: "m".to_owned() }).await;
+    let keys = door.bench.context.read(|tx| crate::store::keys::of_work(tx, WorkId(1)));
+    let wait = Command::RegisterWait {
         by,
         uid: type_safe_id::TypeSafeId::from_uuid(uuid::Uuid::now_v7()),
         keys: keys.await.expect("it reads"),
@@ -603,4 +603,187 @@ async fn what_runs_waits_and_is_refused_is_listed() {
     let why = door.get("/why/work_0").await;
     let sentence = why["sentence"].as_str().unwrap_or_default();
     assert!(sentence.contains("x:z#9 in scope `main` (seen up to event 1)"), "{sentence}");
+}
+
+impl Door {
+    /// Claims the first Work and fails it.
+    async fn fails(&self) {
+        self.bench.claim().await;
+        let by = self.bench.authority(1).await;
+        let reason = "exit status 7".to_owned();
+        self.bench.commit(Command::Fail { by, reason, hint: None }).await;
+    }
+}
+
+/// RETRY-11 RETRY-26 RETRY-27 OURS-09 OURS-23
+#[tokio::test]
+async fn a_failed_work_is_retried_by_a_person_once_and_its_failures_count_anew() {
+    let door = Door::open().await;
+    let work = door.work("k").await;
+    let path = format!("/work/{work}");
+    let retry = format!("{path}/retry");
+    assert_eq!(code(&door.post(&retry, json!({})).await), (409, "nothing_to_retry"));
+    door.fails().await;
+    let row = door.get(&path).await;
+    assert_eq!((&row["failures"], &row["backoff"]["attempt"]), (&json!(1), &json!(1)));
+    assert!(row["reason"].as_str().is_some_and(|it| it.starts_with("retry due in 5m")), "{row}");
+    let timers = door.get("/timers/retry").await;
+    let timer = &timers["items"][0];
+    assert_eq!((&timer["kind"], &timer["work"]), (&json!("retry"), &json!(work)));
+    assert_eq!((&timer["attempt"], &timer["due"]), (&json!(1), &row["backoff"]["due"]));
+
+    let other = json!({ "expect_attempt": 2 });
+    assert_eq!(code(&door.post(&retry, other).await), (409, "stale_target"));
+    let seen = json!({ "expect_attempt": 1 });
+    let first = door.post_once("r", &retry, seen.clone()).await;
+    assert_eq!((first.0, &first.1["pending"]), (StatusCode::OK, &json!(1)));
+    assert_eq!((&first.1["failures"], &first.1["backoff"]), (&Value::Null, &Value::Null));
+    assert_eq!(door.get("/timers/retry").await, json!({ "items": [] }));
+    let steps = door.steps().await;
+    let again = door.post_once("r", &retry, seen).await;
+    assert_eq!((again.0, &again.1["pending"]), (StatusCode::OK, &json!(1)));
+    assert_eq!(door.steps().await, steps, "a repeat changes nothing");
+    let events = door.get("/events?type=core.retry.requested").await;
+    assert_eq!(events["items"].as_array().map(Vec::len), Some(1));
+    // The next failure is the first again.
+    door.fails().await;
+    assert_eq!(door.get(&path).await["failures"], 1);
+    let eyes = door.post_as(&door.eyes, None, &retry, &json!({})).await;
+    assert_eq!(code(&eyes), (403, "forbidden"));
+}
+
+/// RETRY-06 RETRY-27 RETRY-32
+#[tokio::test]
+async fn a_used_up_budget_says_so_and_is_lifted_by_a_retry_alone() {
+    let door = Door::open().await;
+    let work = door.work("k").await;
+    door.fails().await;
+    for attempt in 1..3 {
+        door.bench.later(std::time::Duration::from_secs(600));
+        let fire = Command::FireRetry { work: WorkId(1), attempt: AttemptNo(attempt) };
+        let Outcome::Accepted(Receipt::Event { seq }) = door.bench.commit(fire).await else {
+            panic!("it is due")
+        };
+        let why = door.get(&format!("/why/{work}")).await;
+        assert!(why["sentence"].as_str().is_some_and(|it| it.contains("not routed yet")), "{why}");
+        evaluation::route(&door.bench.context, seq).await;
+        door.fails().await;
+    }
+    let why = door.get(&format!("/why/{work}")).await;
+    assert_eq!(why["sentence"], "it is held, exhausted after 3 failures: exit status 7");
+    assert_eq!(why["next"], format!("abide work retry {work}"));
+    let held = door.get("/holds").await;
+    assert_eq!(held["items"][0]["holds"], json!(["exhausted"]));
+    let (status, row) = door.post(&format!("/work/{work}/retry"), json!({})).await;
+    assert_eq!((status, &row["holds"]), (StatusCode::OK, &Value::Null));
+    assert_eq!(row["reason"], "waits for its turn");
+    door.post(&format!("/work/{work}/cancel"), json!({})).await;
+    let over = door.post(&format!("/work/{work}/retry"), json!({})).await;
+    assert_eq!(code(&over), (409, "terminal"));
+}
+
+/// OURS-21
+#[tokio::test]
+async fn the_restore_hold_is_shown_and_released_once() {
+    let door = Door::open().await;
+    let work = door.work("k").await;
+    let path = "/holds/restore/release";
+    assert_eq!(code(&door.post(path, json!({})).await), (409, "not_held"));
+    door.bench.commit(Command::Restore { above: Incarnation(1) }).await;
+    assert_eq!(door.get("/holds/restore").await, json!({ "held": true, "incarnation": 2 }));
+    let why = door.get(&format!("/why/{work}")).await;
+    assert_eq!(why["next"], "abide hold release --restore");
+    let eyes = door.post_as(&door.eyes, None, path, &json!({})).await;
+    assert_eq!(code(&eyes), (403, "forbidden"));
+    let first = door.post_once("r", path, json!({})).await;
+    assert_eq!(first, (StatusCode::OK, json!({ "held": false, "incarnation": 2 })));
+    assert_eq!(door.post_once("r", path, json!({})).await, first, "a repeat is answered so again");
+    assert_eq!(code(&door.post(path, json!({})).await), (409, "not_held"));
+    let events = door.get("/events?type=core.restore.released").await;
+    let seq = events["items"][0]["seq"].as_i64().expect("it is kept");
+    let why = door.get(&format!("/why/{seq}")).await;
+    assert!(why["sentence"].as_str().is_some_and(|it| it.contains("restored database")), "{why}");
+}
+
+#[tokio::test]
+async fn a_draining_daemon_is_not_ready_and_a_repeated_request_changes_nothing() {
+    let door = Door::open().await;
+    door.work("k").await;
+    let eyes = door.post_as(&door.eyes, None, "/drain", &json!({})).await;
+    assert_eq!(code(&eyes), (403, "forbidden"));
+    assert_eq!(code(&door.post("/drain", json!({ "timeout": 5 })).await), (400, "malformed"));
+    let (status, row) = door.post_once("d", "/drain", json!({ "timeout_ms": 60_000 })).await;
+    assert_eq!(
+        (status, &row["draining"], &row["running"]),
+        (StatusCode::OK, &json!(true), &json!(0))
+    );
+    let ready = door.get("/readyz").await;
+    assert_eq!((&ready["ready"], &ready["draining"]), (&json!(false), &json!(true)));
+    // What comes meanwhile is kept and routed.
+    door.work("other").await;
+    door.post("/drain", json!({ "cancel": true })).await;
+    let (_, again) = door.post_once("d", "/drain", json!({ "timeout_ms": 60_000 })).await;
+    assert_eq!(again["draining"], json!(false), "a repeat changes nothing");
+    assert_eq!(door.get("/readyz").await["draining"], json!(false));
+}
+
+/// S09: a list shows no payload, whatever the events of its Works hold.
+#[tokio::test]
+async fn a_page_of_a_list_is_small_however_large_the_payloads_are() {
+    const WORKS: usize = 120;
+
+    let door = Door::open().await;
+    let payload = json!({ "text": "x".repeat(25_000) }).to_string();
+    for n in 0..WORKS {
+        let seq = door.bench.event("t.a", &format!("k{n}"), &payload).await;
+        evaluation::route(&door.bench.context, seq).await;
+    }
+    for list in ["/work", "/events"] {
+        let page = door.get(&format!("{list}?limit=1000")).await;
+        assert_eq!(page["items"].as_array().map(Vec::len), Some(WORKS), "{list}");
+        let bytes = page.to_string().len();
+        assert!(bytes < WORKS * 1000, "{list} has {bytes} bytes");
+        // However much is asked for at once, a page has a bound.
+        let page = door.get(&format!("{list}?limit=50")).await;
+        assert_eq!(page["items"].as_array().map(Vec::len), Some(50));
+    }
+}
+
+/// S10: one Work with a long life is shown by its newest part.
+#[tokio::test]
+async fn a_work_with_thousands_of_attempts_and_inputs_is_shown_by_the_newest() {
+    const ATTEMPTS: i64 = 2000;
+    const EACH: i64 = 10;
+
+    let door = Door::open().await;
+    let work = door.work("k").await;
+    door.fails().await;
+    let file = door.bench.folder.path().join("abide.db");
+    let conn = rusqlite::Connection::open(file).expect("the database");
+    let mut columns =
+        conn.prepare("SELECT name FROM pragma_table_info('attempt')").expect("it reads");
+    let columns = columns.query_map([], |row| row.get::<_, String>(0)).expect("columns");
+    let copied = |name: String| match name.as_str() {
+        "n" => "c.n".to_owned(),
+        "uid" => "randomblob(16)".to_owned(),
+        _ => format!("a.{name}"),
+    };
+    let copied: Vec<String> = columns.map(|name| copied(name.expect("a name"))).collect();
+    let counting = format!(
+        "WITH RECURSIVE c (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM c WHERE n < {ATTEMPTS})"
+    );
+    door.bench.damage(&format!(
+        "{counting} INSERT INTO attempt SELECT {} FROM attempt AS a JOIN c WHERE a.n = 1;
+         {counting}, e (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM e WHERE n < {EACH})
+         INSERT INTO input SELECT 1, c.n, c.n * {EACH} + e.n, 1 FROM c JOIN e;
+         UPDATE work SET attempt = {ATTEMPTS};",
+        copied.join(", ")
+    ));
+    let shown = door.get(&format!("/work/{work}")).await;
+    let history = shown["history"].as_array().expect("attempts");
+    assert_eq!(history.len(), 1000);
+    let last = &history[999];
+    assert_eq!((&last["number"], &last["inputs"][9]), (&json!(ATTEMPTS), &json!(20_010)));
+    assert_eq!(history[0]["inputs"].as_array().map(Vec::len), Some(10), "a whole batch");
+    assert!(shown.to_string().len() < 1 << 20, "{} bytes", shown.to_string().len());
 }

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 
 use super::ids::{self, Sought, Thing};
-use super::reason::{self, Facts, Full, Reason};
+use super::reason::{self, Facts, Full, Pause, Reason};
 use crate::api::extract::Named;
 use crate::api::problem::ApiError;
 use crate::api::text::printable;
@@ -18,7 +18,7 @@ use crate::store::attempts::Attempt;
 use crate::store::listed::{self, ListedSubscription, Relatives};
 use crate::store::pages::{self, EventRow, WorkRow};
 use crate::store::reads::{self, ListedWait};
-use crate::store::{StoreError, Tx, timers, unrouted, works};
+use crate::store::{StoreError, Tx, meta, timers, unrouted, works};
 
 pub(super) async fn show(
     State(context): State<Arc<Context>>,
@@ -41,6 +41,7 @@ struct Seen {
     full: Option<Full>,
     unrouted: Option<Seq>,
     relatives: Relatives,
+    restored: bool,
 }
 
 async fn why_work(context: &Context, id: WorkId) -> Result<Why, ApiError> {
@@ -55,11 +56,24 @@ async fn why_work(context: &Context, id: WorkId) -> Result<Why, ApiError> {
         full: seen.full,
         unrouted: seen.unrouted,
         relatives: seen.relatives,
+        restored: seen.restored,
+        pause: pause(context),
         trouble: context.troubles.of_work(id),
         now: context.now(),
     };
     let Reason { sentence, next } = reason::of_work(&facts);
     Ok(Why { id: seen.row.work.uid.to_string(), sentence, next })
+}
+
+/// Why nothing at all starts at present.
+fn pause(context: &Context) -> Option<Pause> {
+    if !context.can_commit() {
+        Some(Pause::Storage)
+    } else if context.stopping() {
+        Some(Pause::Stopping)
+    } else {
+        context.drain.is_on().then_some(Pause::Draining)
+    }
 }
 
 fn see(tx: &mut dyn Tx, id: WorkId, current: &Current) -> Sought<Seen> {
@@ -80,6 +94,7 @@ fn see(tx: &mut dyn Tx, id: WorkId, current: &Current) -> Sought<Seen> {
         full: full(tx, &row.scope, current)?,
         unrouted: unrouted::lowest_of(tx, id, row.work.scope)?,
         relatives: listed::relatives(tx, id)?,
+        restored: meta::restored(tx)?,
         row,
     }))
 }
@@ -203,9 +218,20 @@ fn marked(row: &EventRow, mark: MarkKind, successor: Option<WorkUid>) -> Reason 
             ),
             Some(format!("abide event replay {seq}")),
         ),
+        MarkKind::Release if row.work.is_none() => (
+            format!("event {seq} let the restored database go on: it is never input"),
+            Some("abide hold list".to_owned()),
+        ),
         MarkKind::Release => {
             (format!("event {seq} lifted the holds of {work}: it is never input"), ask_work)
         }
+        MarkKind::StaleRetry => (
+            format!(
+                "event {seq} is the retry of an attempt that {work} does not wait for any more: \
+                 it changes nothing"
+            ),
+            ask_work,
+        ),
         MarkKind::Continuation => (
             format!("event {seq} is core's own note of a wake: it is never input"),
             Some(format!("abide chain {seq}")),

@@ -22,8 +22,12 @@ use crate::store::listed::{self, ListedSubscription, Relatives};
 use crate::store::reads::ListedWait;
 use crate::store::{StoreError, Tx, attempts, inputs, pages, reads, waits};
 
-/// How much of one Work is shown: its newest attempts and waits, and its first pending input.
+/// How much of one Work is shown: its newest attempts and waits, and its first pending input. The
+/// rest is in `/events` and the journal.
 const SHOWN: u32 = 1000;
+
+/// Consumed input that is shown: that of the newest attempts.
+const INPUTS: u32 = 10_000;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Filter {
@@ -107,31 +111,25 @@ fn detail(tx: &mut dyn Tx, id: &str) -> Sought<Found> {
     let Some(row) = pages::work(tx, id)? else { return Ok(Err(Refusal::UnknownWork.into())) };
     let before = row.work.attempt.map_or(0, |n| n.0.saturating_sub(SHOWN));
     let attempts = attempts::of_work(tx, id, AttemptNo(before), SHOWN)?;
-    let (consumed, pending) = shared_out(tx, id)?;
+    let (consumed, pending) = (consumed(tx, id)?, inputs::pending(tx, id, SHOWN)?);
     let waits = listed_waits(tx, id)?;
     let relatives = listed::relatives(tx, id)?;
     Ok(Ok(Found { row, relatives, attempts, consumed, pending, waits }))
 }
 
-type SharedOut = (BTreeMap<AttemptNo, Vec<Seq>>, Vec<Seq>);
-
-/// Which attempt consumed what, and what is pending.
-fn shared_out(tx: &mut dyn Tx, id: WorkId) -> Result<SharedOut, StoreError> {
+/// What each of the newest attempts consumed, in order.
+fn consumed(tx: &mut dyn Tx, id: WorkId) -> Result<BTreeMap<AttemptNo, Vec<Seq>>, StoreError> {
     let mut consumed: BTreeMap<AttemptNo, Vec<Seq>> = BTreeMap::new();
-    let mut pending = Vec::new();
-    for input in inputs::of_work(tx, id, Seq(0), u32::MAX)? {
-        match input.consumed {
-            Some((n, _)) => consumed.entry(n).or_default().push(input.event),
-            None if pending.len() < SHOWN as usize => pending.push(input.event),
-            None => {}
-        }
+    for (attempt, event) in inputs::newest_consumed(tx, id, INPUTS)? {
+        consumed.entry(attempt).or_default().push(event);
     }
-    Ok((consumed, pending))
+    consumed.values_mut().for_each(|events| events.reverse());
+    Ok(consumed)
 }
 
 fn listed_waits(tx: &mut dyn Tx, id: WorkId) -> Result<Vec<Subscribed>, StoreError> {
     let mut found = Vec::new();
-    for wait in waits::of_work(tx, id, WaitId(0), SHOWN)? {
+    for wait in waits::newest_of_work(tx, id, SHOWN)? {
         found.extend(reads::wait(tx, wait.id)?);
     }
     subscribed(tx, found)

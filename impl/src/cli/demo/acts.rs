@@ -19,7 +19,7 @@ pub(super) struct Running {
     pid: u32,
     /// When it started, by the kernel's count: with the pid it is this process and no other.
     started: String,
-    epoch: u32,
+    epoch: u64,
     /// When the lease it runs under ends.
     expires_at: Timestamp,
 }

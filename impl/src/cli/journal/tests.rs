@@ -4,8 +4,8 @@ use super::*;
 use crate::command::{Command, Outcome};
 use crate::domain::{
     Actor, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Decision, Duration, Epoch,
-    EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, ProposedWork, Seq, TokenHash,
-    WorkUid,
+    EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, ProposedWork, RetryPolicy,
+    Seq, TokenHash, WorkUid,
 };
 use crate::law;
 
@@ -45,6 +45,7 @@ fn commands() -> Vec<(Actor, Command)> {
         resumes: false,
         holds_until_pin: true,
         active: None,
+        retry: RetryPolicy::default(),
     };
     let token = TokenHash([3; 32]);
     let claim = Command::Claim {

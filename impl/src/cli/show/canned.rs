@@ -7,6 +7,7 @@ use super::Screen;
 use crate::api::types::{
     Chain, ConfigHistory, EventRow, HoldRow, ScopeRow, TimerRow, WaitRow, WorkDetail, WorkRow,
 };
+use crate::store::copy::Contents;
 
 /// Eighty columns, at a fixed instant.
 pub(in crate::cli) fn screen() -> Screen {
@@ -162,6 +163,10 @@ pub(in crate::cli) fn timers() -> Vec<TimerRow> {
             "kind": "wait", "work": WORK, "wait": "wait_01kb3n8xatf8vta3g5w2m6r3ab",
             "due": "2026-03-01T12:27:00Z", "disabled": false,
         },
+        {
+            "kind": "retry", "work": OTHER, "attempt": 2, "due": "2026-03-01T12:04:10Z",
+            "disabled": false,
+        },
         { "kind": "idle", "work": OTHER, "due": "2026-03-03T12:00:00Z", "disabled": false },
         {
             "kind": "wait", "work": OTHER, "wait": "wait_01kb3n8xbtf8vta3g5w2m6r3ac",
@@ -174,10 +179,10 @@ pub(in crate::cli) fn holds() -> Vec<HoldRow> {
     read(json!([
         {
             "work": WORK, "status": "waiting", "holds": ["operator"], "kind": "review",
-            "scope": "acme/web", "reason": "the deploy\u{7} window is closed",
+            "attempts": 2, "scope": "acme/web", "reason": "the deploy\u{7} window is closed",
         },
         {
-            "work": OTHER, "status": "ready", "holds": ["exhausted", "operator"],
+            "work": OTHER, "status": "ready", "holds": ["exhausted", "operator"], "attempts": 3,
             "kind": "review", "scope": "acme/web",
         },
     ]))
@@ -221,10 +226,17 @@ pub(in crate::cli) fn scopes() -> Vec<ScopeRow> {
             "routes": routes,
             "kinds": [{
                 "name": "review", "binding": "reviewer", "standing": true,
-                "reopen": ["pull_request.reopened"],
+                "reopen": ["pull_request.reopened"], "hint_max_ms": 86_400_000,
             }, {
                 "name": "fix", "binding": "reviewer", "standing": false, "reopen": [],
-                "close_after_ms": 1_209_600_000,
+                "close_after_ms": 1_209_600_000, "hint_max_ms": 3_600_000,
+                "retry": {
+                    "attempts": 3, "backoff_ms": [300_000, 600_000], "exhausted": "keep",
+                },
+            }, {
+                "name": "once", "binding": "reviewer", "standing": false, "reopen": [],
+                "hint_max_ms": 86_400_000,
+                "retry": { "attempts": 1, "backoff_ms": [], "exhausted": "fail" },
             }],
             "bindings": [{
                 "name": "reviewer", "declared_in": "acme", "command": ["/srv/review.sh", "-v"],
@@ -232,4 +244,19 @@ pub(in crate::cli) fn scopes() -> Vec<ScopeRow> {
             }],
         },
     ]))
+}
+
+/// What a database of a few hundred events holds.
+pub(in crate::cli) fn contents(incarnation: u32) -> Contents {
+    let at: jiff::Timestamp = "2026-03-01T09:00:00Z".parse().expect("an instant");
+    let time_mark = crate::domain::Millis(at.as_millisecond());
+    let incarnation = crate::domain::Incarnation(incarnation);
+    Contents {
+        id: uuid::Uuid::nil(),
+        seq: crate::domain::Seq(312),
+        row: 1804,
+        incarnation,
+        held: incarnation.0 > 1,
+        time_mark,
+    }
 }

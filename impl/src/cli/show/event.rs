@@ -106,6 +106,7 @@ pub(super) fn result(event: &EventRow, length: usize) -> String {
         Some(MarkKind::Close) => format!("closed {work}"),
         Some(MarkKind::ReplaySuspect) => "suspect: its body was seen before".to_owned(),
         Some(MarkKind::Release) => format!("released {work}"),
+        Some(MarkKind::StaleRetry) => format!("retry that {work} no longer waits for"),
         Some(MarkKind::Continuation) => "note of a wake".to_owned(),
     }
 }

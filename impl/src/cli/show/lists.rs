@@ -4,8 +4,11 @@ use super::Screen;
 use super::table::{Fit, Table};
 use super::text::{age, printable, short, short_length, until, word, wrapped};
 use crate::api::types::{
-    BindingRow, ConfigHistory, HoldRow, KindRow, RejectionRow, RouteRow, ScopeRow, TimerRow,
+    BindingRow, ConfigHistory, HoldRow, KindRow, RejectionRow, RestoreRow, RetryRow, RouteRow,
+    ScopeRow, TimerRow,
 };
+use crate::config::length;
+use crate::domain::{Duration, Exhausted, Hold};
 
 /// A table of timers.
 pub(in crate::cli) fn timers(timers: &[TimerRow], screen: Screen) -> String {
@@ -19,18 +22,33 @@ pub(in crate::cli) fn timers(timers: &[TimerRow], screen: Screen) -> String {
     let wait_length = short_length(timers.iter().filter_map(|timer| timer.wait.as_deref()));
     for timer in timers {
         let what = match (timer.disabled, timer.kind.as_str()) {
-            (true, _) => "nothing: a causal limit refused it",
-            (false, "idle") => "closes the work, should nothing come",
-            (false, _) => "wakes the work",
+            (true, _) => "nothing: a causal limit refused it".to_owned(),
+            (false, "idle") => "closes the work, should nothing come".to_owned(),
+            (false, "retry") => match timer.attempt {
+                Some(n) => format!("retries the work after attempt {n}"),
+                None => "retries the work".to_owned(),
+            },
+            (false, _) => "wakes the work".to_owned(),
         };
         table.row([
             if timer.disabled { "never".to_owned() } else { until(&timer.due, screen.now) },
             short(&timer.work, work_length),
             timer.wait.as_deref().map_or("-".to_owned(), |wait| short(wait, wait_length)),
-            what.to_owned(),
+            what,
         ]);
     }
     table.render(screen)
+}
+
+/// What a restore holds: everything.
+pub(in crate::cli) fn restored(row: &RestoreRow, screen: Screen) -> String {
+    let what = format!(
+        "nothing starts: this database was restored from a backup (incarnation {}), and what was done \
+         after that may still run",
+        row.incarnation
+    );
+    let next = "next: once it does not, abide hold release --restore";
+    format!("{}\n{}", wrapped(&what, "", screen.width), wrapped(next, "  ", screen.width))
 }
 
 /// A table of held works, each with its reason under it.
@@ -58,7 +76,9 @@ pub(in crate::cli) fn holds(holds: &[HoldRow], screen: Screen) -> String {
         }
     }
     let text = table.render(screen);
-    format!("{text}\n  next: abide work release WORK")
+    let exhausted = |row: &HoldRow| row.holds.contains(&Hold::Exhausted);
+    let retry = if holds.iter().any(exhausted) { ", or abide work retry WORK" } else { "" };
+    format!("{text}\n  next: abide work release WORK{retry}")
 }
 
 /// A table of refused derived events.
@@ -153,7 +173,7 @@ pub(in crate::cli) fn scope(scope: &ScopeRow, screen: Screen) -> String {
     lines.push("routes, in the order they are tried".to_owned());
     lines.extend(or_none(scope.routes.iter().map(|row| route(row, &scope.name, screen))));
     lines.push("kinds".to_owned());
-    lines.extend(or_none(scope.kinds.iter().map(kind)));
+    lines.extend(or_none(scope.kinds.iter().map(|one| kind(one, screen))));
     lines.push("bindings".to_owned());
     lines.extend(or_none(scope.bindings.iter().map(|row| binding(row, &scope.name))));
     lines.join("\n")
@@ -186,7 +206,10 @@ fn route(route: &RouteRow, scope: &str, screen: Screen) -> String {
     text
 }
 
-fn kind(kind: &KindRow) -> String {
+/// Steps of a policy that are shown.
+const STEPS_SHOWN: usize = 8;
+
+fn kind(kind: &KindRow, screen: Screen) -> String {
     let mut text = format!("  {} runs {}", printable(&kind.name), printable(&kind.binding));
     if kind.standing {
         text.push_str(", standing");
@@ -194,16 +217,42 @@ fn kind(kind: &KindRow) -> String {
     if !kind.reopen.is_empty() {
         text = format!("{text}, reopened by {}", printable(&kind.reopen.join(", ")));
     }
-    if let Some(length) = kind.close_after_ms {
-        text = format!("{text}, closed after {} s idle", length / 1000);
+    if let Some(idle) = kind.close_after_ms {
+        text = format!("{text}, closed after {} idle", length(Duration(idle)));
     }
-    text
+    if let Some(policy) = &kind.retry {
+        let line = wrapped(&retry(policy), "    retry   ", screen.width);
+        text = format!("{text}\n{line}");
+    }
+    let hints = format!("of at most {}", length(Duration(kind.hint_max_ms)));
+    format!("{text}\n    hints   {hints}")
+}
+
+/// What the failures of a kind's attempts lead to.
+fn retry(policy: &RetryRow) -> String {
+    let steps: Vec<String> = policy.backoff_ms.iter().map(|ms| length(Duration(*ms))).collect();
+    let shown = match steps.as_slice() {
+        [] => "none".to_owned(),
+        steps if steps.len() <= STEPS_SHOWN => format!("after {}", steps.join(", ")),
+        steps => {
+            let more = steps.len() - STEPS_SHOWN;
+            format!("after {}, … and {more} more", steps[..STEPS_SHOWN].join(", "))
+        }
+    };
+    let ends = match policy.exhausted {
+        Exhausted::Keep => "holds the work",
+        Exhausted::Fail => "fails the work for good",
+    };
+    match policy.attempts {
+        1 => format!("{shown}; the first failure {ends}"),
+        last => format!("{shown}; failure {last} {ends}"),
+    }
 }
 
 fn binding(binding: &BindingRow, scope: &str) -> String {
     let resumes = if binding.resumes { ", resumes" } else { "" };
     let timeout =
-        binding.timeout_ms.map_or(String::new(), |ms| format!(", {} s active", ms / 1000));
+        binding.timeout_ms.map_or(String::new(), |ms| format!(", {} active", length(Duration(ms))));
     format!(
         "  {}: {}{resumes}{timeout}{}",
         printable(&binding.name),

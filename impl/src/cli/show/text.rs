@@ -39,6 +39,18 @@ fn length(seconds: i64) -> String {
     }
 }
 
+/// A size in its largest unit: `512 B`, `1.2 MiB`.
+pub(in crate::cli) fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => {
+            let tenths = bytes / (unit / 10).max(1);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} B"),
+    }
+}
+
 /// How many characters of the random part tell these ids apart, with a few to spare.
 pub(in crate::cli) fn short_length<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
     let mut ids: Vec<&str> = ids.collect();
@@ -171,6 +183,12 @@ mod tests {
     fn a_deadline_is_ahead_or_due() {
         assert_eq!(until("2026-03-01T12:04:10Z", now()), "in 4m");
         assert_eq!(until("2026-03-01T11:59:57Z", now()), "due for 3s");
+    }
+
+    #[test]
+    fn a_size_is_said_in_its_largest_unit() {
+        let said = [0, 1023, 1024, 1_300_000, 3 << 30].map(size);
+        assert_eq!(said, ["0 B", "1023 B", "1.0 KiB", "1.2 MiB", "3.0 GiB"]);
     }
 
     #[test]

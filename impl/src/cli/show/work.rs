@@ -6,6 +6,8 @@ use super::text::{
 };
 use super::{Screen, wait};
 use crate::api::types::{AttemptRow, WorkDetail, WorkRow};
+use crate::config::length;
+use crate::domain::{Duration, HintFinding};
 
 /// A table of works, oldest first, each with its reason under it.
 pub(in crate::cli) fn table(works: &[WorkRow], screen: Screen) -> String {
@@ -58,6 +60,9 @@ pub(in crate::cli) fn detail(detail: &WorkDetail, screen: Screen) -> String {
     if let Some(at) = &work.idle_until {
         field("idle", format!("closed {} should nothing come", until(at, screen.now)));
     }
+    if let Some(due) = retry(work, screen) {
+        field("retry", due);
+    }
     let created = printable(&work.created_at);
     field("created", format!("{created} ({} ago)", age(&work.created_at, screen.now)));
     field("pending", pending(&detail.pending_input));
@@ -66,6 +71,26 @@ pub(in crate::cli) fn detail(detail: &WorkDetail, screen: Screen) -> String {
     lines.push("waits".to_owned());
     lines.push(waits(detail, screen));
     lines.join("\n")
+}
+
+/// When the next attempt comes by itself, and after how many failures.
+fn retry(work: &WorkRow, screen: Screen) -> Option<String> {
+    let counted = match work.failures {
+        0 => String::new(),
+        1 => ", 1 failure counted".to_owned(),
+        many => format!(", {many} failures counted"),
+    };
+    let Some(backoff) = &work.backoff else {
+        return (work.failures > 0).then(|| format!("none is due{counted}"));
+    };
+    let n = backoff.attempt;
+    Some(match &backoff.due {
+        Some(_) if backoff.disabled => {
+            format!("of attempt {n}: refused by a causal limit{counted}")
+        }
+        Some(due) => format!("of attempt {n} {}{counted}", until(due, screen.now)),
+        None => format!("of attempt {n} is accepted, and not routed yet{counted}"),
+    })
 }
 
 fn status(work: &WorkRow) -> String {
@@ -111,12 +136,30 @@ fn attempts(history: &[AttemptRow], screen: Screen) -> String {
             attempt.trigger.to_string(),
             sequences(&attempt.inputs),
         ];
-        match &attempt.result {
-            Some(result) => table.row_with(cells, printable(result)),
+        match said(attempt) {
+            Some(said) => table.row_with(cells, said),
             None => table.row(cells),
         }
     }
     table.render(screen)
+}
+
+/// What an attempt said at its end, and what was made of the delay it asked for.
+fn said(attempt: &AttemptRow) -> Option<String> {
+    let hint = attempt.hint.as_ref().map(|hint| {
+        let asked = match hint.delay_ms.map(u64::try_from) {
+            Some(Ok(delay)) => format!("asked for a retry in {}", length(Duration(delay))),
+            Some(Err(_)) | None => "asked for a retry after a delay that makes no sense".to_owned(),
+        };
+        match hint.finding {
+            HintFinding::Valid => asked,
+            HintFinding::Invalid => format!("{asked}: ignored"),
+            HintFinding::Excessive => format!("{asked}: longer than allowed, ignored"),
+        }
+    });
+    let result = attempt.result.as_deref().map(printable);
+    let parts: Vec<String> = result.into_iter().chain(hint).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// How far an attempt has come; of a running one, when its lease ends.
@@ -170,6 +213,27 @@ mod tests {
         let text = detail(&work, canned::screen());
         let head: Vec<&str> = text.lines().take(11).collect();
         insta::assert_snapshot!(head.join("\n"));
+    }
+
+    #[test]
+    fn a_failed_work_says_when_it_is_retried_and_what_came_of_a_hint() {
+        use crate::api::types::{BackoffRow, HintRow};
+
+        let mut work = canned::work();
+        let due = Some("2026-03-01T12:04:10Z".to_owned());
+        work.work.failures = 2;
+        work.work.backoff = Some(BackoffRow { attempt: 2, due, disabled: false });
+        let hint = |delay_ms, finding| Some(HintRow { delay_ms, finding });
+        work.history[0].hint = hint(Some(120_000), HintFinding::Valid);
+        work.history[1].hint = hint(Some(99_000_000_000), HintFinding::Excessive);
+        let mut said = detail(&work, canned::screen());
+        for (due, disabled) in [(None, false), (Some("x".to_owned()), true)] {
+            work.work.backoff = Some(BackoffRow { attempt: 2, due, disabled });
+            said.push_str(&format!("\n{}", retry(&work.work, canned::screen()).expect("one")));
+        }
+        work.work.backoff = None;
+        said.push_str(&format!("\n{}", retry(&work.work, canned::screen()).expect("one")));
+        insta::assert_snapshot!(said);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::types::{ActRequest, CreateRequest, WorkRow};
+use crate::api::types::{ActRequest, CreateRequest, HoldRow, WorkRow};
 use crate::cli::emit::data;
 use crate::cli::operator::{Operator, segment};
 use crate::cli::place::Asked;
@@ -44,10 +44,44 @@ pub(super) struct Hold {
 Example:
   abide work release work_01kb3n8x9q
 
-Every hold is lifted, also one that a failure or a causal limit set; what is pending then starts.")]
+Every hold is lifted, also one that a failure or a causal limit set; what is pending then starts. \
+Failures go on being counted: `abide work retry` begins the count anew.")]
 pub(in crate::cli) struct Release {
     #[command(flatten)]
     target: Target,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  abide work retry work_01kb3n8x9q
+  abide work retry work_01kb3n8x9q --expect-attempt 3
+  abide work retry --exhausted --kind review --dry-run
+
+Only a work whose last attempt failed is retried. It no longer waits for its backoff, the hold of a \
+used up budget is lifted, and its failures count from 1 again; what a person holds stays held. The \
+failed attempt stays as it is: the next one has the next number.")]
+pub(super) struct Retry {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "WORK", required_unless_present = "exhausted")]
+    work: Option<String>,
+    /// Refuse if its last attempt is not this one; 0 for none yet
+    #[arg(long, value_name = "N", requires = "work")]
+    expect_attempt: Option<u32>,
+    /// Retry every work whose budget is used up
+    #[arg(long, conflicts_with = "work")]
+    exhausted: bool,
+    /// Of those, only this kind
+    #[arg(long, value_name = "K", requires = "exhausted")]
+    kind: Option<String>,
+    /// Of those, only this scope
+    #[arg(long, value_name = "S", requires = "exhausted")]
+    scope: Option<String>,
+    /// Only say which they are
+    #[arg(long, requires = "exhausted")]
+    dry_run: bool,
+    #[command(flatten)]
+    asked: Asked,
 }
 
 #[derive(Debug, clap::Args)]
@@ -108,12 +142,66 @@ pub(super) struct Create {
     asked: Asked,
 }
 
+impl Release {
+    /// Of a Work that another command names.
+    pub(in crate::cli) const fn of(
+        work: String,
+        expect_attempt: Option<u32>,
+        asked: Asked,
+    ) -> Self {
+        Self { target: Target { work, expect_attempt, asked } }
+    }
+}
+
 pub(super) async fn hold(Hold { reason, target }: Hold) -> Ran {
     act("hold", target, reason, false).await
 }
 
 pub(in crate::cli) async fn release(Release { target }: Release) -> Ran {
     act("release", target, String::new(), false).await
+}
+
+pub(super) async fn retry(args: Retry) -> Ran {
+    let Retry { work, expect_attempt, exhausted: _, kind, scope, dry_run, asked } = args;
+    if let Some(work) = work {
+        let target = Target { work, expect_attempt, asked };
+        return act("retry", target, String::new(), false).await;
+    }
+    let held: Vec<HoldRow> = Operator::of(&asked)?.all("/holds").await?;
+    let is = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|it| it == is);
+    let wanted = |row: &&HoldRow| {
+        let exhausted = row.holds.contains(&crate::domain::Hold::Exhausted);
+        exhausted && is(&kind, &row.kind) && is(&scope, &row.scope)
+    };
+    let wanted: Vec<&HoldRow> = held.iter().filter(wanted).collect();
+    if wanted.is_empty() {
+        output::line("no such work: none is held because its budget is used up")?;
+    }
+    let mut code = Code::Done;
+    for row in wanted {
+        if dry_run {
+            let why = row.reason.as_deref().unwrap_or("it failed");
+            output::line(&printable(&format!("{}: would be retried; {why}", row.work)))?;
+            continue;
+        }
+        let path = format!("/work/{}/retry", segment(&row.work));
+        match post(&asked, &path, &as_listed(row)).await {
+            Ok(WorkRow { id, reason, .. }) => {
+                output::line(&printable(&format!("{id}: {reason}")))?;
+            }
+            // One that has moved meanwhile keeps no other from being retried.
+            Err(failure) => {
+                output::complain(&format!("{}: {}", row.work, failure.message));
+                code = failure.code;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// What is asked of a Work that a list has shown: about the attempt that it had then.
+fn as_listed(row: &HoldRow) -> ActRequest {
+    ActRequest { expect_attempt: Some(row.attempts), ..ActRequest::default() }
 }
 
 pub(super) async fn cancel(Cancel { reason, for_good, target }: Cancel) -> Ran {
@@ -150,4 +238,17 @@ async fn post<B: serde::Serialize>(
 fn say(WorkRow { id, reason, .. }: &WorkRow) -> Ran {
     output::line(&printable(&format!("{id}: {reason}")))?;
     Ok(Code::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::show::canned;
+
+    #[test]
+    fn whatever_is_done_in_bulk_is_done_to_what_was_listed() {
+        let rows = canned::holds();
+        let asked: Vec<_> = rows.iter().map(|row| as_listed(row).expect_attempt).collect();
+        assert_eq!(asked, [Some(2), Some(3)]);
+    }
 }

@@ -10,8 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use tempfile::TempDir;
 
-use super::{Config, Environment, ScopeRule};
-use crate::domain::Duration;
+use super::{Config, Environment, ExecutorKind, ScopeRule};
+use crate::domain::{Duration, Exhausted, RetryPolicy};
 
 /// A configuration with everything it needs and nothing else.
 pub(crate) const SMALL: &str = r#"
@@ -86,6 +86,19 @@ fn what_is_left_out_has_a_default() {
     assert_eq!(config.ingresses[0].scope, ScopeRule::One("main".into()));
     let program = dir.path().join("review.sh").display().to_string();
     assert_eq!(binding.command, [program]);
+    assert_eq!((binding.executor, &binding.prompt), (ExecutorKind::Shell, &None));
+}
+
+#[test]
+fn an_agent_has_the_words_of_a_shell_and_a_prompt() {
+    let dir = folder();
+    fs::write(dir.path().join("prompt.md"), "Review it.").expect("a file can be written there");
+    let text = SMALL.replace("\"shell\"", "\"agent\"\nprompt = \"./prompt.md\"\nenv = [\"PATH\"]");
+    let config = read_in(&dir, &text, &environment()).expect("it is valid");
+    let binding = config.scopes["main"].binding_of("review").expect("it has one");
+    assert_eq!(binding.executor, ExecutorKind::Agent);
+    assert_eq!(binding.prompt, Some(dir.path().join("prompt.md")));
+    assert_eq!(binding.env, ["PATH"]);
 }
 
 #[test]
@@ -94,10 +107,61 @@ fn neutral_values_of_later_words_are_accepted() {
         .replace(
             "binding = \"reviewer\"",
             "binding = \"reviewer\"\nstanding = false\nrun_once = false\nreopen = []\n\
-             retry = { attempts = 1, exhausted = \"keep\" }",
+             retry = { attempts = 3, exhausted = \"keep\" }",
         )
         .replace("isolation", "tools = []\nisolation");
     valid(&text);
+}
+
+/// The policy of the one kind, with these words of it.
+fn policy(words: &str) -> RetryPolicy {
+    let kind = format!("binding = \"reviewer\"\n{words}\n");
+    let config = valid(&SMALL.replacen("binding = \"reviewer\"", &kind, 1));
+    config.scope("main").expect("it is configured").kinds["review"].retry.clone()
+}
+
+/// RETRY-03 RETRY-04 RETRY-05 RETRY-17 RETRY-31
+#[test]
+fn without_a_word_three_failures_use_up_the_budget_and_the_work_is_kept() {
+    let minutes = |minutes: u64| Duration::seconds(60 * minutes);
+    for words in ["", "retry = {}", "retry = { attempts = 3, exhausted = \"keep\" }"] {
+        let policy = policy(words);
+        assert_eq!(policy, RetryPolicy::default(), "{words}");
+        assert_eq!((policy.attempts, policy.exhausted), (3, Exhausted::Keep));
+        assert_eq!(policy.backoff, [minutes(5), minutes(10)]);
+        assert_eq!(policy.hint_max, minutes(24 * 60));
+    }
+}
+
+/// RETRY-07
+#[test]
+fn with_a_budget_of_four_the_third_failure_is_retried_after_a_quarter_of_an_hour() {
+    let named = policy("retry = { attempts = 4, backoff = [\"5m\", \"10m\", \"15m\"] }");
+    assert_eq!(named.attempts, 4);
+    assert_eq!(named.backoff[2], Duration::seconds(15 * 60));
+    assert_eq!(policy("retry = { attempts = 4 }"), named);
+}
+
+/// RETRY-31
+#[test]
+fn a_work_is_failed_for_good_only_where_its_kind_says_so() {
+    let policy = policy("retry = { attempts = 1, exhausted = \"fail\", hint_max = \"1h\" }");
+    assert_eq!((policy.attempts, policy.exhausted), (1, Exhausted::Fail));
+    assert!(policy.backoff.is_empty(), "no failure is retried");
+    assert_eq!(policy.hint_max, Duration::seconds(3600));
+}
+
+#[test]
+fn the_largest_budget_has_a_step_for_each_failure_but_the_last() {
+    let steps = vec!["\"365d\""; 999].join(", ");
+    let policy = policy(&format!("retry = {{ attempts = 1000, backoff = [{steps}] }}"));
+    assert_eq!(policy.backoff.len(), 999);
+}
+
+#[test]
+fn standing_work_may_say_how_long_a_hint_may_ask_for() {
+    let policy = policy("standing = true\nretry = { hint_max = \"30m\" }");
+    assert_eq!(policy.hint_max, Duration::seconds(30 * 60));
 }
 
 #[test]
@@ -167,6 +231,8 @@ fn units_are_read_exactly() {
     assert_eq!(super::duration("250ms"), Ok(Duration(250)));
     assert_eq!(super::duration("14d"), Ok(Duration::seconds(14 * 86_400)));
     assert_eq!(super::size("25MiB"), Ok(25 << 20));
+    let said = [0, 999, 1000, 250_000, 1500, 90_061_000].map(|ms| super::length(Duration(ms)));
+    assert_eq!(said, ["0s", "999ms", "1s", "4m 10s", "1s 500ms", "1d 1h 1m 1s"]);
     for wrong in ["", "s", "30", "30 s", "-1s", "1.5h", "1w", "18446744073709551615d", "1e3s"] {
         assert!(super::duration(wrong).is_err(), "{wrong}");
     }

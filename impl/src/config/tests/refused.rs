@@ -52,7 +52,6 @@ fn words_of_later_versions_are_refused_where_they_stand() {
         ("do = \"work\"", "do = \"work\"\non_error = \"queue\""),
         ("binding = \"reviewer\"", "binding = \"reviewer\"\nrun_once = true"),
         ("binding = \"reviewer\"", "binding = \"reviewer\"\ncapacity = 1"),
-        ("binding = \"reviewer\"", "binding = \"reviewer\"\nretry = { attempts = 3 }"),
         ("binding = \"reviewer\"", "binding = \"reviewer\"\naccepts = \"member\""),
         ("\"shell\"", "\"codex\""),
         ("\"none\"", "\"landlock\""),
@@ -77,6 +76,10 @@ fn missing_and_mistyped_values_are_refused() {
         ("[\"./review.sh\"]", "\"./review.sh\""),
         ("[\"./review.sh\"]", "[\"./reviewer.sh\"]"),
         ("[\"./review.sh\"]", "[\"./\"]"),
+        ("\"shell\"", "\"agnet\""),
+        ("isolation", "prompt = \"./review.sh\"\nisolation"),
+        ("\"shell\"", "\"agent\"\nprompt = \"missing.md\""),
+        ("\"shell\"", "\"agent\"\nprompt = true"),
         ("on = [\"*\"]\n", ""),
         ("on = [\"*\"]", "on = []"),
         ("on = [\"*\"]", "on = [1]"),
@@ -101,6 +104,35 @@ fn missing_and_mistyped_values_are_refused() {
         (TOP, "\ndaemon = 1\n[[ingress]]"),
         (TOP, "\n[principal.ops]\n[[ingress]]"),
     ]));
+}
+
+/// RETRY-03 RETRY-07 RETRY-31
+#[test]
+fn a_retry_policy_is_whole_and_within_bounds() {
+    let policies = [
+        "retry = 3",
+        "retry = { atempts = 3 }",
+        "retry = { attempts = 0 }",
+        "retry = { attempts = -1 }",
+        "retry = { attempts = 1001 }",
+        "retry = { attempts = \"3\" }",
+        "retry = { attempts = 5 }",
+        "retry = { attempts = 4, backoff = [\"5m\", \"10m\"] }",
+        "retry = { attempts = 3, backoff = [\"5m\"] }",
+        "retry = { backoff = [] }",
+        "retry = { backoff = \"5m\" }",
+        "retry = { backoff = [5, \"10m\", \"15m\"] }",
+        "retry = { backoff = [\"0s\", \"999ms\", \"366d\"] }",
+        "retry = { backoff = [\"-5m\", \"99999999999999999999d\"] }",
+        "retry = { exhausted = \"failed\" }",
+        "retry = { hint_max = \"0s\" }",
+        "retry = { hint_max = \"366d\" }",
+        "standing = true\nretry = { attempts = 3 }",
+        "standing = true\nretry = { hint_max = \"1h\", exhausted = \"fail\" }",
+    ];
+    let texts = policies.map(|words| format!("binding = \"reviewer\"\n{words}"));
+    let cases = texts.each_ref().map(|text| ("binding = \"reviewer\"", text.as_str()));
+    insta::assert_snapshot!(refusals(&cases));
 }
 
 /// CAUSE-22

@@ -19,8 +19,8 @@ use crate::command::{Command, Outcome, Receipt};
 use crate::config::{Config, Environment};
 use crate::daemon::evaluation;
 use crate::domain::{
-    Actor, Authority, BindingPin, CausalLimits, Deadline, IngressId, Key, Millis, NewEvent, Seq,
-    Source, Token, WaitId, WorkId, WorkStatus,
+    Actor, AttemptUid, Authority, BindingPin, CausalLimits, Deadline, IngressId, Key, Millis,
+    NewEvent, Seq, Source, Token, WaitId, WorkId, WorkStatus,
 };
 use crate::extension::executor::{
     BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, LaunchError, Metadata,
@@ -59,11 +59,12 @@ impl TimeSource for Hands {
 /// What an executor was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Call {
-    Run { number: u32, epoch: u32, inputs: usize },
-    Resume { epoch: u32 },
+    Run { number: u32, epoch: u64, inputs: usize },
+    Resume { epoch: u64 },
     Proceed(String),
     Recover(String),
     Observe,
+    Find,
     Stop,
     Release(String),
 }
@@ -74,13 +75,16 @@ pub(crate) struct Double {
     calls: Mutex<Vec<Call>>,
     changed: Notify,
     resumes: bool,
-    /// Held open, `run` does not answer.
+    /// Held shut, neither `run` nor `recover` answers.
     gate: watch::Sender<bool>,
     /// What `observe` answers once there is something.
     exit: watch::Sender<Option<Exit>>,
     /// What `observe` answers once it was stopped.
     when_stopped: Mutex<Option<Exit>>,
     adoptable: std::sync::atomic::AtomicBool,
+    launchable: std::sync::atomic::AtomicBool,
+    /// What is found of an attempt; `None`: there is no way to look.
+    found: Mutex<Option<Vec<Metadata>>>,
 }
 
 impl Double {
@@ -93,6 +97,8 @@ impl Double {
             exit: watch::Sender::new(None),
             when_stopped: Mutex::default(),
             adoptable: true.into(),
+            launchable: true.into(),
+            found: Mutex::default(),
         }
     }
 
@@ -119,7 +125,7 @@ impl Double {
         .await;
     }
 
-    /// `run` waits from here on, or no more.
+    /// `run` and `recover` wait from here on, or no more.
     pub(crate) fn hold_launches(&self, hold: bool) {
         self.gate.send_replace(hold);
     }
@@ -132,6 +138,17 @@ impl Double {
     /// Nobody gets to see that a segment has ended so before it is stopped.
     pub(crate) fn has_ended(&self, exit: Exit) {
         *self.when_stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
+    }
+
+    /// Nothing can be launched.
+    pub(crate) fn refuse_launches(&self) {
+        self.launchable.store(false, Ordering::SeqCst);
+    }
+
+    /// It finds so much of any attempt.
+    pub(crate) fn finds(&self, found: &[&str]) {
+        let found = found.iter().map(|name| Metadata((*name).to_owned())).collect();
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
     }
 
     /// No segment can be taken over.
@@ -151,6 +168,9 @@ impl Executor for Double {
         Box::pin(async move {
             let mut gate = self.gate.subscribe();
             let _open = gate.wait_for(|held| !held).await.expect("the double is there");
+            if !self.launchable.load(Ordering::SeqCst) {
+                return Err(LaunchError::Holder { detail: "no such program".to_owned() });
+            }
             Ok(Metadata(format!("segment {number}-{epoch}")))
         })
     }
@@ -177,6 +197,8 @@ impl Executor for Double {
         self.note(Call::Recover(metadata.0.clone()));
         let adoptable = self.adoptable.load(Ordering::SeqCst);
         Box::pin(async move {
+            let mut gate = self.gate.subscribe();
+            let _open = gate.wait_for(|held| !held).await.expect("the double is there");
             let reason = "it is not known here".to_owned();
             if adoptable { Ok(()) } else { Err(NotAdoptable { reason }) }
         })
@@ -203,6 +225,13 @@ impl Executor for Double {
             self.exit.send_replace(ended);
         }
         Box::pin(async move { Ok(Stopped { signalled, forced: false }) })
+    }
+
+    fn find<'a>(&'a self, _attempt: AttemptUid) -> BoxFuture<'a, Result<Vec<Metadata>, StopError>> {
+        self.note(Call::Find);
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let detail = "there is no way to look".to_owned();
+        Box::pin(async move { found.ok_or(StopError::Unknown { detail }) })
     }
 
     fn release(&self, metadata: &Metadata) {
@@ -300,6 +329,7 @@ impl Bench {
             segments: folder.path().join("segments"),
             health: Health::default(),
             driven: Driven::default(),
+            drain: crate::host::Drain::default(),
             troubles: Troubles::default(),
             stop: stopping,
         };
@@ -437,6 +467,7 @@ impl Bench {
             resumes: false,
             holds_until_pin: true,
             active: active.map(crate::domain::Duration),
+            retry: crate::domain::RetryPolicy::default(),
         };
         let attempt_uid = TypeSafeId::from_uuid(Uuid::now_v7());
         let token = Token::from_bytes([1; 32]).hash();

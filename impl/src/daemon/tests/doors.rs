@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -14,6 +15,7 @@ use super::Bench;
 use super::bench::ask;
 use crate::api::auth::{Principals, TokenError};
 use crate::api::{hooks, operator};
+use crate::command::Command;
 use crate::daemon::evaluation;
 use crate::domain::{Seq, WorkStatus};
 use crate::serve::state;
@@ -257,6 +259,58 @@ async fn ready_means_that_every_loop_looks() {
     bench.stop();
     let (status, body) = door.get("/readyz").await;
     assert_eq!((status, &body["stopping"]), (StatusCode::SERVICE_UNAVAILABLE, &json!(true)));
+}
+
+#[tokio::test]
+async fn a_draining_daemon_claims_nothing_and_goes_once_nothing_runs() {
+    let bench = Bench::new().await;
+    let seq = bench.event("t.a", "k", "{}").await;
+    evaluation::route(&bench.context, seq).await;
+    bench.pinned("runs", "b").await;
+    bench.context.drain.begin("1", None);
+    bench.run(crate::daemon::scheduler::run);
+    bench.run(crate::daemon::drain::run);
+    let drained = tokio::time::timeout(Duration::from_millis(400), bench.context.drain.drained());
+    assert!(drained.await.is_err(), "one runs");
+    let works = bench.context.read(crate::store::works::running).await;
+    assert_eq!(works.expect("it reads"), 1, "nothing was claimed");
+    let by = bench.authority(2).await;
+    let (ending, status) = (crate::domain::Ending::Completed, None);
+    bench.commit(Command::Complete { by, ending, status }).await;
+    bench.context.drain.drained().await;
+    let works = bench.context.read(crate::store::works::running).await;
+    assert_eq!(works.expect("it reads"), 0, "nothing was claimed at the end");
+}
+
+#[tokio::test]
+async fn a_drain_whose_time_is_over_lets_the_daemon_claim_again() {
+    let bench = Bench::new().await;
+    bench.pinned("runs", "b").await;
+    let seq = bench.event("t.a", "k", "{}").await;
+    evaluation::route(&bench.context, seq).await;
+    bench.context.drain.begin("1", Some(Duration::ZERO));
+    bench.run(crate::daemon::scheduler::run);
+    bench.run(crate::daemon::drain::run);
+    bench.work_is(2, WorkStatus::Running).await;
+    assert!(!bench.context.drain.is_on());
+}
+
+/// The bound of a drain is one of time: it needs nothing that could fail.
+#[tokio::test]
+async fn a_drain_ends_in_time_while_nothing_can_be_committed() {
+    let bench = Bench::new().await;
+    let door = Operator::of(&bench);
+    let outside = rusqlite::Connection::open(bench.folder.path().join("abide.db"));
+    let outside = outside.expect("it is a database");
+    outside.execute_batch("BEGIN IMMEDIATE").expect("nobody writes");
+    let offered = event("1", &json!({"abidekey": "other"}));
+    assert_eq!(code(&door.offer(&offered).await), (503, "unavailable"));
+    bench.context.drain.begin("1", Some(Duration::from_millis(50)));
+    bench.run(crate::daemon::drain::run);
+    assert_eq!(door.get("/drain").await.1["draining"], json!(true));
+    tokio::time::sleep(Duration::from_millis(80)).await;
+    assert_eq!(door.get("/drain").await.1["draining"], json!(false));
+    outside.execute_batch("ROLLBACK").expect("it was held");
 }
 
 #[tokio::test]

@@ -192,6 +192,33 @@ async fn a_launch_that_loses_its_authority_is_let_go_and_starts_nothing() {
     bench.work_where(1, |work| work.marked.is_none()).await;
 }
 
+/// LEASE-05: a launch, and then an observation, that each take longer than the lease.
+#[tokio::test]
+async fn what_takes_longer_than_a_lease_does_not_lose_it() {
+    let bench = Bench::configured(false, &super::CONFIGURATION.replace("30s", "1s")).await;
+    // The clock goes slower than the sleeps, so that a busy machine is no unhealthy host.
+    let passes = async || {
+        for _ in 0..240 {
+            tokio::time::sleep(Duration::from_millis(8)).await;
+            bench.later(Duration::from_millis(5));
+        }
+    };
+    let seq = bench.event("t.a", "k", "{}").await;
+    evaluation::route(&bench.context, seq).await;
+    bench.double.hold_launches(true);
+    bench.run(scheduler::run);
+    bench.run(crate::daemon::recovery::run);
+    bench.double.asked(&Call::Run { number: 1, epoch: 1, inputs: 1 }).await;
+    passes().await;
+    bench.double.hold_launches(false);
+    bench.double.asked(&Call::Observe).await;
+    passes().await;
+    bench.double.ends(DONE);
+    let work = bench.work_is(1, WorkStatus::Completed).await;
+    assert_eq!(work.epoch.map(|epoch| epoch.0), Some(1));
+    assert!(!bench.steps().await.contains(&"claim_recovery".to_owned()));
+}
+
 /// Registers a wait as the process of the first attempt would.
 async fn wait_of(bench: &Bench, deadline: Option<Deadline>) {
     let uid = type_safe_id::TypeSafeId::from_uuid(uuid::Uuid::now_v7());

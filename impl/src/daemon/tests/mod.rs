@@ -5,6 +5,7 @@ mod damage;
 mod doors;
 mod loops;
 mod recovering;
+mod retrying;
 mod tools;
 mod wider;
 

@@ -72,8 +72,22 @@ async fn an_attempt_reads_its_input_and_extends_its_lease() {
     let none = door.call(Method::GET, "/tool/inputs?attempt=9", FIRST, "", &Value::Null).await;
     assert_eq!(code(&none), (404, "unknown_attempt"));
     bench.later(Duration::from_secs(10));
+    let _drive = bench.context.driven.run(bench.authority(1).await).expect("nobody runs it");
     let beat = door.call(Method::POST, "/tool/beat", FIRST, "b", &Value::Null).await;
     assert_eq!(beat.1["expires_at"], json!(1_000_000 + 40_000));
+}
+
+/// LEASE-08: nor does it outlast a host that is gone, for ever and unseen.
+#[tokio::test]
+async fn a_process_that_nobody_hosts_here_does_not_keep_its_lease_up() {
+    let bench = Bench::new().await;
+    let door = running(&bench).await;
+    bench.later(Duration::from_secs(29));
+    let beat = || door.call(Method::POST, "/tool/beat", FIRST, "b", &Value::Null);
+    let answer = beat().await;
+    assert_eq!((answer.0, &answer.1["expires_at"]), (StatusCode::OK, &json!(1_000_000 + 30_000)));
+    bench.later(Duration::from_secs(1));
+    assert_eq!(code(&beat().await), (409, "lease_expired"));
 }
 
 /// LEASE-01 LEASE-13
@@ -95,12 +109,18 @@ async fn a_token_that_was_never_given_is_too_late_or_is_none_gets_nothing() {
 async fn a_token_about_to_be_replaced_is_told_to_wait_for_its_successor() {
     let bench = Bench::new().await;
     let door = running(&bench).await;
+    let first = bench.authority(1).await;
     bench.later(Duration::from_secs(30));
     let token = Token::from_bytes([2; 32]).hash();
     let lease = Length::seconds(30);
     bench.commit(Command::ClaimRecovery { work: WorkId(1), token, lease }).await;
     let body = json!({"keys": ["k"]});
     assert_eq!(code(&door.wait(FIRST, "w", &body).await), (503, "recovering"));
+    // Its token was looked up before the takeover, and what it asks comes after.
+    let raced = tool::applied(&bench.context, &first, Command::Renew { by: first, lease }).await;
+    assert_eq!(raced.expect_err("it is told to repeat").code(), "recovering");
+    // It may have its new token before the takeover is settled.
+    assert_eq!(code(&door.wait([2; 32], "w", &body).await), (503, "recovering"));
     let by = bench.authority(1).await;
     let verdict = crate::domain::Verdict::Adopted;
     bench.commit(Command::SettleRecovery { by, verdict, reason: String::new() }).await;

@@ -170,7 +170,12 @@ async fn a_held_work_is_not_claimed_until_it_is_released() {
 /// WAKE-27 ADOPT-18
 #[tokio::test]
 async fn a_result_that_was_there_before_the_time_was_up_is_committed_all_the_same() {
-    let failed = || Exit::Failed { reason: "status 3".into(), status: None, continuation: None };
+    let failed = || Exit::Failed {
+        reason: "status 3".into(),
+        status: None,
+        continuation: None,
+        retry_after: None,
+    };
     let done = || Exit::Completed { status: None, continuation: None };
     for (exit, status, result) in
         [(done(), "completed", None), (failed(), "failed", Some("status 3"))]

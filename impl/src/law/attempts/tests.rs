@@ -2,12 +2,13 @@
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, AttemptStatus, Authority, BindingPin, Duration, Ending, Epoch, Generation, Hold,
-    MarkKind, Phase, Provenance, Seq, StartReason, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, Authority, BindingPin, Duration, Ending, Epoch, Exhausted,
+    Generation, MarkKind, Phase, Provenance, Segment, Seq, StartReason, Verdict, WorkId,
+    WorkStatus,
 };
 use crate::law::testing::{
     Bench, LEASE, Vary as _, cancel, complete, event, fail, forged, limit, nobody, pin,
-    pin_command, store, wait_command,
+    pin_command, policy, settle, store, wait_command,
 };
 use crate::store::{StoreError, Tx as _};
 
@@ -53,7 +54,8 @@ fn a_hold_is_seen_before_a_mark_and_a_mark_before_capacity() {
     let store = store();
     let mut bench = Bench::on(&store);
     // No hold yet and nothing pending: nothing to start is seen before the hold.
-    let by = bench.running("x");
+    let work = bench.ready("x");
+    let by = bench.running_under(work, &policy(1, Exhausted::Keep));
     bench.accepted(&fail(by));
     let (command, _) = bench.claim_command(by.work);
     bench.refused(&command, Refusal::NothingToStart);
@@ -202,22 +204,109 @@ fn the_next_attempt_takes_the_lowest_pending_input_as_its_trigger() {
     assert_eq!(attempt.reason, StartReason::Next);
 }
 
+/// What could not even be launched is a failure like any other. OURS-20 T15
 #[test]
-fn failure_holds_the_work_and_keeps_pending_input() {
+fn an_attempt_fails_in_any_phase_but_recovery() {
+    for stage in 0..3 {
+        let store = store();
+        let mut bench = Bench::on(&store);
+        let work = bench.ready("x");
+        let by = bench.claim(work);
+        if stage > 0 {
+            bench.hand(by);
+        }
+        if stage > 1 {
+            bench.accepted(&pin_command(by));
+        }
+        bench.accepted(&fail(by));
+        let seen = bench.work(work);
+        assert_eq!((seen.status, seen.failures), (WorkStatus::Ready, 1), "stage {stage}");
+        assert_eq!(seen.attempt.expect("an attempt").status, AttemptStatus::Failed);
+        bench.refused(&fail(by), Refusal::StaleAuthority);
+    }
+}
+
+/// L04: one millisecond before its end a lease is whole, at its end it is nothing, for whoever has
+/// its token.
+#[test]
+fn at_the_end_of_a_lease_every_report_is_refused_and_just_before_it_none() {
+    let reports: [fn(Authority, Seq) -> Command; 6] = [
+        |by, _| Command::Renew { by, lease: LEASE },
+        |by, _| complete(by),
+        |by, _| fail(by),
+        |by, _| Command::Detach { by },
+        |by, after| wait_command(by, &["x"], after, None),
+        |by, _| handoff(by, None),
+    ];
+    for report in reports {
+        for early in [true, false] {
+            let store = store();
+            let mut bench = Bench::on(&store);
+            let by = bench.running("x");
+            let after = bench.last_seq();
+            bench.later(LEASE.0 - u64::from(early));
+            let command = report(by, after);
+            if early {
+                bench.accepted(&command);
+            } else {
+                bench.refused(&command, Refusal::LeaseExpired);
+                bench.later(1);
+                bench.refused(&command, Refusal::LeaseExpired);
+            }
+        }
+    }
+}
+
+/// L20: the holder says it again, and nothing of its lease is lost by that.
+#[test]
+fn a_renewal_whose_answer_was_lost_is_renewed_again() {
     let store = store();
     let mut bench = Bench::on(&store);
-    let work = bench.ready("x");
-    let by = bench.claim(work);
-    let pending = bench.input("x", "b");
-    bench.accepted(&fail(by));
-    let seen = bench.work(work);
-    assert_eq!(
-        (seen.status, seen.holds, seen.failures),
-        (WorkStatus::Ready, vec![Hold::Exhausted], 1)
-    );
-    assert_eq!(seen.pending, vec![pending]);
-    assert_eq!(seen.attempt.expect("an attempt").status, AttemptStatus::Failed);
-    bench.refused(&fail(by), Refusal::StaleAuthority);
+    let by = bench.running("x");
+    bench.later(400);
+    let expires_at = bench.now + LEASE;
+    let renewed = Receipt::Renewed { work: by.work, expires_at };
+    assert_eq!(bench.accepted(&Command::Renew { by, lease: LEASE }), renewed);
+    assert_eq!(bench.accepted(&Command::Renew { by, lease: LEASE }), renewed);
+    bench.later(LEASE.0 - 1);
+    bench.accepted(&complete(by));
+}
+
+/// L18: what runs is what the database says runs, whoever is there to run it.
+#[test]
+fn an_attempt_without_a_live_lease_takes_up_its_capacity_all_the_same() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let first = bench.running("a");
+    bench.running("b");
+    let work = bench.ready("c");
+    bench.accepted(&Command::Detach { by: first });
+    bench.later(10 * LEASE.0);
+    let (mut claim, _) = bench.claim_command(work);
+    if let Command::Claim { capacity, .. } = &mut claim {
+        *capacity = limit("acme", 2);
+    }
+    bench.inert(&claim, &Outcome::Deferred(Deferral::Capacity));
+    let (by, _) = bench.recover(first.work);
+    bench.inert(&claim, &Outcome::Deferred(Deferral::Capacity));
+    bench.accepted(&settle(by, Verdict::Adopted));
+    bench.accepted(&complete(by));
+    bench.accepted(&claim);
+}
+
+/// C10: an attempt ends once over a backlog, and the next one takes it whole.
+#[test]
+fn an_attempt_completes_over_a_backlog_and_the_next_takes_all_of_it() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let backlog: Vec<_> = (0..100).map(|n| bench.input("x", &format!("event-{n}"))).collect();
+    bench.accept(event("one more").with_key("x"));
+    bench.accepted(&complete(by));
+    bench.refused(&complete(by), Refusal::StaleAuthority);
+    let next = bench.claim(by.work);
+    let attempt = bench.work(by.work).attempt.expect("an attempt");
+    assert_eq!((next.attempt, attempt.batch), (AttemptNo(2), backlog));
 }
 
 #[test]
@@ -485,4 +574,22 @@ fn a_scope_above_counts_what_runs_below_it() {
         *capacity = [limit("acme/api", 1), limit("acme", 2)].concat();
     }
     bench.accepted(&command);
+}
+
+/// POLICY-22: an executor that holds nothing back may have started what it was handed.
+#[test]
+fn a_launch_that_fails_excludes_its_segment_unless_its_executor_holds_processes() {
+    for (handed, holds_until_pin) in [(false, false), (false, true), (true, false), (true, true)] {
+        let store = store();
+        let mut bench = Bench::on(&store);
+        let work = bench.ready("x");
+        let by = bench.claim_pinned_to(work, BindingPin { holds_until_pin, ..pin(true) });
+        if handed {
+            bench.hand(by);
+        }
+        bench.accepted(&fail(by));
+        let segment = Segment { attempt: by.attempt, epoch: by.epoch };
+        let excluded = (handed && !holds_until_pin).then_some(segment);
+        assert_eq!(bench.work(work).excluded, excluded);
+    }
 }

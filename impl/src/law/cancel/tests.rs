@@ -2,9 +2,13 @@
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, AttemptStatus, Duration, Ending, MarkKind, Millis, WaitStatus, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, Duration, Ending, Exhausted, Hold, MarkKind, Millis, Source, Verdict,
+    WaitStatus, WorkId, WorkStatus,
 };
-use crate::law::testing::{Bench, Vary as _, cancel, complete, event, fail, store};
+use crate::law::testing::{
+    Bench, LEASE, Vary as _, cancel, complete, event, fail, fresh_work, key, pin_command, policy,
+    request, settle, store, wait_command,
+};
 use crate::store::observe::SeenTimer;
 use crate::store::reads;
 
@@ -66,8 +70,10 @@ fn pending_input_stays_and_starts_nothing() {
 fn a_hold_goes_with_the_work() {
     let store = store();
     let mut bench = Bench::on(&store);
-    let by = bench.running("x");
+    let work = bench.ready("x");
+    let by = bench.running_under(work, &policy(1, Exhausted::Keep));
     bench.accepted(&fail(by));
+    assert_eq!(bench.work(work).holds, vec![Hold::Exhausted]);
     bench.accepted(&cancel(by.work));
     let seen = bench.work(by.work);
     assert_eq!((seen.holds, seen.failures), (vec![], 1));
@@ -119,4 +125,107 @@ fn held_work_is_not_closed_however_idle() {
     bench.inert(&Command::CloseIdle { work }, &Outcome::Deferred(Deferral::Held));
     let due = reads::due_idle(&mut bench.tx, bench.now, (Millis(0), WorkId(0)), 9);
     assert_eq!(due.expect("a read"), []);
+}
+
+/// C06: what has ended stays as it ended, and says so.
+#[test]
+fn cancelling_an_ended_work_leaves_its_record_as_it_is() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    bench.refused(&cancel(WorkId(9)), Refusal::UnknownWork);
+    let by = bench.running("completed");
+    bench.accepted(&complete(by));
+    bench.refused(&cancel(by.work), Refusal::Terminal);
+    let work = bench.ready("failed");
+    let by = bench.running_under(work, &policy(1, Exhausted::Fail));
+    bench.accepted(&fail(by));
+    bench.refused(&cancel(work), Refusal::Terminal);
+    let work = bench.ready("cancelled");
+    bench.accepted(&cancel(work));
+    bench.inert(&cancel(work), &Outcome::Duplicate(Receipt::Cancelled { work }));
+}
+
+/// C07 CANCEL-02: at the commit, not when the day is over.
+#[test]
+fn a_work_that_waits_for_a_day_ends_at_once_with_timer_and_subscription() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    bench.ready("pr");
+    let by = bench.running("x");
+    let after = bench.last_seq();
+    let day = 24 * 60 * 60 * 1000;
+    let mut wait = wait_command(by, &["x"], after, Some(day));
+    if let Command::RegisterWait { source, .. } = &mut wait {
+        let (extension, scope) = ("tool".to_owned(), "acme".to_owned());
+        *source = Some(Source { extension, key: key("pr"), scope });
+    }
+    let (wait, _) = bench.wait_on(&wait);
+    assert!(bench.work(by.work).wait.expect("a wait").checkpoint.is_some());
+    bench.accepted(&cancel(by.work));
+    let seen = bench.work(by.work);
+    assert_eq!(seen.status, WorkStatus::Cancelled);
+    let seen = seen.wait.expect("a wait");
+    assert_eq!(
+        (seen.status, seen.timer, seen.checkpoint),
+        (WaitStatus::Cancelled, SeenTimer::None, None)
+    );
+    bench.later(day);
+    bench.refused(&Command::FireTimer { wait }, Refusal::TimerCancelled);
+    let due = reads::due_timers(&mut bench.tx, bench.now, (Millis(0), wait), 9);
+    assert_eq!(due.expect("a read"), []);
+}
+
+/// C12 CANCEL-05: a session that still runs makes nothing more.
+#[test]
+fn a_process_of_a_cancelled_work_is_fenced_whatever_it_asks_for() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.accepted(&cancel(by.work));
+    let after = bench.last_seq();
+    for command in [
+        Command::Renew { by, lease: LEASE },
+        Command::ClearNeverHanded { by },
+        pin_command(by),
+        complete(by),
+        Command::Complete {
+            by,
+            ending: Ending::Handoff { close_after: None },
+            status: Some("review".to_owned()),
+        },
+        fail(by),
+        wait_command(by, &["x"], after, Some(1)),
+        settle(by, Verdict::Adopted),
+        settle(by, Verdict::NotAdoptable),
+        Command::Detach { by },
+    ] {
+        bench.refused(&command, Refusal::StaleAuthority);
+    }
+    let token = bench.token();
+    let recover = Command::ClaimRecovery { work: by.work, token, lease: LEASE };
+    bench.later(LEASE.0);
+    bench.refused(&recover, Refusal::NothingToRecover);
+}
+
+/// C13: ended is ended; who wants to go on makes a successor.
+#[test]
+fn a_cancelled_work_is_not_taken_up_again_but_by_a_successor() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.accepted(&fail(by));
+    let work = by.work;
+    bench.accepted(&cancel(work));
+    let (claim, _) = bench.claim_command(work);
+    let (expect, fire) = (None, Command::FireRetry { work, attempt: by.attempt });
+    bench.refused(&claim, Refusal::Terminal);
+    bench.refused(&Command::Retry { work, expect, request: request("a") }, Refusal::Terminal);
+    bench.refused(&Command::Release { work, expect, request: request("b") }, Refusal::Terminal);
+    bench.refused(&fire, Refusal::NoRetry);
+    let successor = fresh_work("s").uid;
+    bench.requested(&Command::Reopen { work, expect, request: request("c"), successor });
+    let next = bench.see().works.pop().expect("a work");
+    assert_eq!((next.predecessor, next.parent, next.failures), (Some(work), None, 0));
+    assert_eq!(next.backoff, None);
+    bench.claim(next.work);
 }

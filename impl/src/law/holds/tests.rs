@@ -1,9 +1,9 @@
 //! Holds: what they keep back, who lifts them, and what goes on from there.
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
-use crate::domain::{AttemptNo, Hold, MarkKind, WorkId, WorkStatus};
+use crate::domain::{AttemptNo, Exhausted, Hold, MarkKind, WorkId, WorkStatus};
 use crate::law::testing::{
-    Bench, Vary as _, cancel, complete, event, fail, request, store, wait_command,
+    Bench, Vary as _, cancel, complete, event, fail, policy, request, store, wait_command,
 };
 
 fn hold(work: WorkId, expect: Option<AttemptNo>) -> Command {
@@ -66,7 +66,8 @@ fn a_repeated_release_answers_the_first_and_lifts_nothing_later() {
 fn one_release_lifts_every_hold() {
     let store = store();
     let mut bench = Bench::on(&store);
-    let by = bench.running("x");
+    let work = bench.ready("x");
+    let by = bench.running_under(work, &policy(1, Exhausted::Keep));
     bench.accepted(&hold(by.work, None));
     bench.accepted(&fail(by));
     assert_eq!(bench.work(by.work).holds, vec![Hold::Exhausted, Hold::Operator]);

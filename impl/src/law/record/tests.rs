@@ -1,8 +1,10 @@
 //! The journal: one row an action, nothing secret in it, and a cap on answers without effect.
 
 use crate::command::{Command, Refusal};
-use crate::domain::{Actor, Millis, WorkId};
-use crate::law::testing::{Bench, LEASE, Vary as _, complete, event, store};
+use crate::domain::{Actor, Exhausted, Incarnation, Millis, RetryHint, WorkId};
+use crate::law::testing::{
+    Bench, LEASE, Vary as _, complete, event, fail_with, policy, request, store,
+};
 use crate::law::{NO_EFFECT_ROWS_PER_MINUTE, apply};
 use crate::store::journal::{self, JournalRow};
 
@@ -54,7 +56,7 @@ fn no_payload_token_or_secret_reaches_the_journal() {
     let by = bench.claim(work);
     bench.hand(by);
     bench.accepted(&Command::Pin { by, metadata: "metadata-secret".to_owned() });
-    bench.accepted(&Command::Fail { by, reason: "reason-secret".to_owned() });
+    bench.accepted(&Command::Fail { by, reason: "reason-secret".to_owned(), hint: None });
     let text = format!("{:?}", rows(&mut bench));
     for secret in ["hunter2", "metadata-secret", "reason-secret", &hex::encode(by.token.0)] {
         assert!(!text.contains(secret), "{secret} is in {text}");
@@ -98,4 +100,70 @@ fn the_digest_follows_the_work() {
     let completed = rows(&mut bench).pop().and_then(|row| row.digest);
     assert!(pinned.is_some() && completed.is_some());
     assert_ne!(pinned, completed);
+}
+
+/// The args and the facts of the last row.
+fn last(bench: &mut Bench<'_>) -> (String, String) {
+    let row = rows(bench).pop().expect("a row");
+    (row.args, row.facts)
+}
+
+/// An audit reads no other table: what decided a failure is in the rows. RETRY-01 RETRY-16
+#[test]
+fn a_failure_and_the_policy_that_decided_it_are_told_by_the_journal_alone() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let work = bench.ready("x");
+    let by = bench.running_under(work, &policy(2, Exhausted::Fail));
+    let claim = rows(&mut bench).into_iter().find(|row| row.action == "claim").expect("a row");
+    let pinned =
+        r#""retry":{"attempts":2,"backoff":[100,200],"exhausted":"fail","hint_max":10000}"#;
+    assert!(claim.args.contains(pinned), "{}", claim.args);
+    bench.accepted(&fail_with(by, RetryHint::Delay(-5)));
+    let authority = r#""expires_at":11000,"work":1,"attempt":1,"epoch":1"#;
+    let (args, facts) = last(&mut bench);
+    assert_eq!(args, format!(r#"{{{authority},"hint":{{"delay":-5}}}}"#));
+    assert_eq!(facts, r#"{"ended":{"work":1,"attempt":1,"status":"ready"}}"#);
+    bench.later(100);
+    bench.accepted(&Command::FireRetry { work, attempt: by.attempt });
+    let fired = (r#"{"work":1,"attempt":1}"#.to_owned(), r#"{"event":{"seq":2}}"#.to_owned());
+    assert_eq!(last(&mut bench), fired);
+    let retry = Command::Retry { work, expect: Some(by.attempt), request: request("ops/1") };
+    bench.accepted(&retry);
+    assert_eq!(last(&mut bench).0, r#"{"work":1,"expect":1,"request":"ops/1","max_depth":32}"#);
+    // A policy like any other is not worth its bytes.
+    let by = bench.claim(work);
+    assert!(!last(&mut bench).0.contains("retry"));
+    bench.hand(by);
+    bench.accepted(&Command::Fail { by, reason: String::new(), hint: Some(RetryHint::Unreadable) });
+    assert!(last(&mut bench).0.ends_with(r#""hint":"unreadable"}"#));
+}
+
+/// LEASE-01 OURS-19: a row says which lease was given up, and which one was found to be over.
+#[test]
+fn a_refused_or_expired_action_keeps_its_row_and_the_end_of_the_lease_it_met() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.accepted(&Command::Detach { by });
+    let authority = r#""work":1,"attempt":1,"epoch":1"#;
+    let (args, facts) = last(&mut bench);
+    assert_eq!(args, format!(r#"{{"expires_at":11000,{authority}}}"#));
+    assert_eq!(facts, r#"{"detached":{"work":1,"attempt":1}}"#);
+    bench.refused(&complete(by), Refusal::LeaseExpired);
+    let row = rows(&mut bench).pop().expect("a row");
+    assert_eq!((row.outcome.as_str(), row.facts.as_str()), ("refused", r#""lease_expired""#));
+    assert!(row.args.starts_with(&format!(r#"{{"expires_at":10000,{authority}"#)), "{}", row.args);
+}
+
+/// OURS-21
+#[test]
+fn a_restore_and_its_release_are_in_the_journal() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    bench.accepted(&Command::Restore { above: Incarnation(3) });
+    let restored = (r#"{"above":3}"#.to_owned(), r#"{"restored":{"incarnation":4}}"#.to_owned());
+    assert_eq!(last(&mut bench), restored);
+    bench.accepted(&Command::ReleaseRestore { request: request("ops/2") });
+    assert_eq!(last(&mut bench).0, r#"{"request":"ops/2","max_depth":32}"#);
 }

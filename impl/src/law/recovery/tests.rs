@@ -1,8 +1,11 @@
 //! Recovery: who may take over, what is launched again and what is adopted, and exclusion.
 
 use crate::command::{Command, Outcome, Receipt, Refusal};
-use crate::domain::{BindingPin, Epoch, Hold, Phase, Segment, Seq, Verdict, WorkId, WorkStatus};
-use crate::law::testing::{Bench, LEASE, cancel, complete, fail, pin, pin_command, settle, store};
+use crate::domain::{BindingPin, Epoch, Phase, Segment, Seq, Verdict, WorkId, WorkStatus};
+use crate::law::testing::{
+    Bench, LEASE, cancel, complete, fail, forged, nobody, pin, pin_command, settle, store,
+    wait_command,
+};
 
 #[test]
 fn only_an_expired_running_attempt_is_recovered() {
@@ -96,10 +99,8 @@ fn what_cannot_be_adopted_fails_and_keeps_its_process_excluded() {
     let (by, _) = bench.recover(old.work);
     bench.accepted(&settle(by, Verdict::NotAdoptable));
     let seen = bench.work(by.work);
-    assert_eq!(
-        (seen.status, seen.holds, seen.failures),
-        (WorkStatus::Ready, vec![Hold::Exhausted], 1)
-    );
+    assert_eq!((seen.status, seen.failures), (WorkStatus::Ready, 1));
+    assert_eq!(seen.backoff, Some(by.attempt));
     assert_eq!(seen.excluded, Some(Segment { attempt: by.attempt, epoch: by.epoch }));
     bench.refused(&complete(by), Refusal::StaleAuthority);
 }
@@ -131,4 +132,148 @@ fn cancelling_fences_a_recoverer() {
     bench.refused(&settle(by, Verdict::Adopted), Refusal::StaleAuthority);
     let receipt = Receipt::Cancelled { work: by.work };
     bench.inert(&cancel(by.work), &Outcome::Duplicate(receipt));
+}
+
+/// L01: a scan that read before the owner completed, or before another recoverer claimed.
+#[test]
+fn a_recovery_from_an_old_look_changes_nothing() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.later(LEASE.0);
+    let token = bench.token();
+    let stale = Command::ClaimRecovery { work: by.work, token, lease: LEASE };
+    // Another recoverer was faster, adopts, and completes.
+    let (by, _) = bench.recover(by.work);
+    bench.refused(&stale, Refusal::LeaseLive);
+    bench.accepted(&settle(by, Verdict::Adopted));
+    bench.later(LEASE.0 - 1);
+    bench.accepted(&Command::Renew { by, lease: LEASE });
+    bench.later(1);
+    bench.refused(&stale, Refusal::LeaseLive);
+    bench.accepted(&complete(by));
+    bench.later(10 * LEASE.0);
+    bench.refused(&stale, Refusal::NothingToRecover);
+}
+
+/// L02: a lease that is renewed is never stolen, however long the attempt runs.
+#[test]
+fn two_hours_of_renewals_are_one_attempt_one_epoch_and_no_recovery() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let token = bench.token();
+    let recover = Command::ClaimRecovery { work: by.work, token, lease: LEASE };
+    for _ in 0..7_200 {
+        bench.later(LEASE.0 - 1);
+        bench.refused(&recover, Refusal::LeaseLive);
+        bench.accepted(&Command::Renew { by, lease: LEASE });
+    }
+    let attempt = bench.work(by.work).attempt.expect("an attempt");
+    assert_eq!((attempt.n, attempt.epoch), (by.attempt, by.epoch));
+    bench.accepted(&complete(by));
+}
+
+/// L05 LEASE-08: whoever loses the race holds nothing, and its token was never granted.
+#[test]
+fn the_recoverer_that_lost_the_race_can_do_nothing() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let old = bench.running("x");
+    bench.later(LEASE.0);
+    let (winner, _) = bench.recover(old.work);
+    let token = bench.token();
+    bench.refused(
+        &Command::ClaimRecovery { work: old.work, token, lease: LEASE },
+        Refusal::LeaseLive,
+    );
+    let loser = crate::domain::Authority { token, ..winner };
+    bench.refused(&settle(loser, Verdict::Adopted), Refusal::StaleAuthority);
+    bench.refused(&settle(old, Verdict::Adopted), Refusal::StaleAuthority);
+    bench.accepted(&settle(winner, Verdict::Adopted));
+}
+
+/// L16: with and without an executor that holds everything until the pin.
+#[test]
+fn a_crash_between_launching_and_started_spends_no_failure_and_is_never_stuck() {
+    for (handed, holds_until_pin) in [(false, false), (false, true), (true, false), (true, true)] {
+        let store = store();
+        let mut bench = Bench::on(&store);
+        let work = bench.ready("x");
+        let old = bench.claim_pinned_to(work, BindingPin { holds_until_pin, ..pin(true) });
+        if handed {
+            bench.hand(old);
+        }
+        bench.later(LEASE.0);
+        let (by, relaunch) = bench.recover(work);
+        assert_eq!(relaunch, !handed || holds_until_pin);
+        assert_eq!((by.attempt, bench.work(work).failures), (old.attempt, 0));
+        if relaunch {
+            bench.hand(by);
+            bench.accepted(&pin_command(by));
+        } else {
+            bench.accepted(&settle(by, Verdict::Adopted));
+        }
+        bench.refused(&pin_command(old), Refusal::StaleAuthority);
+        bench.accepted(&complete(by));
+    }
+}
+
+/// OURS-19 LEASE-02, decision 12: in every phase; process, attempt and token stay as they are.
+#[test]
+fn a_detached_attempt_is_recovered_at_once_and_who_held_it_is_told_that_its_lease_is_over() {
+    for stage in 0..4 {
+        let store = store();
+        let mut bench = Bench::on(&store);
+        let work = bench.ready("x");
+        let mut by = bench.claim(work);
+        if stage > 0 {
+            bench.hand(by);
+        }
+        if stage > 1 {
+            bench.accepted(&pin_command(by));
+        }
+        if stage > 2 {
+            bench.later(LEASE.0);
+            by = bench.recover(work).0;
+        }
+        let before = bench.work(work);
+        let (token, attempt) = (bench.token(), by.attempt);
+        let recover = Command::ClaimRecovery { work, token, lease: LEASE };
+        bench.refused(&recover, Refusal::LeaseLive);
+        let detached = Receipt::Detached { work, attempt };
+        assert_eq!(bench.accepted(&Command::Detach { by }), detached);
+        let mut after = bench.work(work);
+        let open = after.attempt.as_mut().expect("an attempt");
+        assert_eq!(open.expires_at, Some(bench.now));
+        open.expires_at = before.attempt.as_ref().and_then(|attempt| attempt.expires_at);
+        assert_eq!(after, before, "stage {stage}");
+        for command in [
+            Command::Detach { by },
+            Command::Renew { by, lease: LEASE },
+            Command::ClearNeverHanded { by },
+            pin_command(by),
+            complete(by),
+            fail(by),
+            wait_command(by, &["x"], Seq(0), None),
+            settle(by, Verdict::Adopted),
+        ] {
+            bench.refused(&command, Refusal::LeaseExpired);
+        }
+        assert!(matches!(bench.accepted(&recover), Receipt::Recovering { .. }));
+        bench.refused(&Command::Detach { by }, Refusal::StaleAuthority);
+    }
+}
+
+/// LEASE-04
+#[test]
+fn nobody_detaches_what_is_not_theirs() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    for by in [forged(by), nobody(WorkId(9))] {
+        bench.refused(&Command::Detach { by }, Refusal::StaleAuthority);
+    }
+    bench.accepted(&complete(by));
+    bench.refused(&Command::Detach { by }, Refusal::StaleAuthority);
 }

@@ -29,8 +29,8 @@ pub fn claimable_scopes(tx: &mut dyn Tx) -> Result<Vec<String>, StoreError> {
     query_all(
         tx,
         "SELECT text FROM name WHERE id IN (SELECT scope FROM work WHERE status = 'ready' AND \
-         holds = 0 AND marked_attempt IS NULL AND (pending_count > 0 OR next_trigger IS NOT \
-         NULL)) ORDER BY text",
+         holds = 0 AND marked_attempt IS NULL AND backoff IS NULL AND (pending_count > 0 OR \
+         next_trigger IS NOT NULL)) ORDER BY text",
         &[],
         |row| Ok(row.text(0)?.to_owned()),
     )
@@ -69,7 +69,7 @@ pub fn claimable(
         "SELECT w.id, w.uid, k.text, w.since, w.attempt, w.attempt_status FROM work AS w \
          JOIN name AS k ON k.id = w.kind \
          WHERE w.scope = ?1 AND w.status = 'ready' AND w.holds = 0 AND w.marked_attempt IS NULL \
-         AND (w.pending_count > 0 OR w.next_trigger IS NOT NULL) \
+         AND w.backoff IS NULL AND (w.pending_count > 0 OR w.next_trigger IS NOT NULL) \
          AND (w.since, w.id) > (?2, ?3) ORDER BY w.since, w.id LIMIT ?4",
         &[scope.into(), after.0.into(), after.1.into(), limit.into()],
         (3, 0),
@@ -168,7 +168,7 @@ fn running_row(row: &dyn Row) -> Result<Running, StoreError> {
     Ok(Running {
         work: WorkId(row.int(0)?),
         attempt: AttemptNo(row.small(1)?),
-        epoch: Epoch(row.small(2)?),
+        epoch: Epoch(row.unsigned(2)?),
         phase: word(row, 3, "attempt.phase")?,
         expires_at: Millis(row.int(4)?),
         binding: row.text(5)?.to_owned(),
@@ -250,7 +250,10 @@ pub fn excluded(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<Exclud
         |row| {
             Ok(Excluded {
                 work: WorkId(row.int(0)?),
-                segment: Segment { attempt: AttemptNo(row.small(1)?), epoch: Epoch(row.small(2)?) },
+                segment: Segment {
+                    attempt: AttemptNo(row.small(1)?),
+                    epoch: Epoch(row.unsigned(2)?),
+                },
                 status: word(row, 3, "work.status")?,
             })
         },
@@ -284,6 +287,41 @@ pub fn next_idle(tx: &mut dyn Tx, after: Millis) -> Result<Option<Millis>, Store
     query_one(
         tx,
         "SELECT min(idle_at) FROM work WHERE idle_at IS NOT NULL AND idle_at > ?1",
+        &[after.into()],
+        |row| Ok(row.opt_int(0)?.map(Millis)),
+    )
+    .map(Option::flatten)
+}
+
+/// Armed retries that are due, after a given one, the earliest first: each names the failed attempt.
+/// RETRY-19
+///
+/// # Errors
+/// The machine failed.
+pub fn due_retries(
+    tx: &mut dyn Tx,
+    now: Millis,
+    after: (Millis, WorkId),
+    limit: u32,
+) -> Result<Vec<Listed<AttemptNo>>, StoreError> {
+    query_listed(
+        tx,
+        "SELECT retry_at, id, backoff FROM work WHERE retry_disabled = 0 AND retry_at <= ?1 \
+         AND backoff IS NOT NULL AND (retry_at, id) > (?2, ?3) ORDER BY retry_at, id LIMIT ?4",
+        &[now.into(), after.0.into(), after.1.into(), limit.into()],
+        (0, 1),
+        |row| Ok(AttemptNo(row.small(2)?)),
+    )
+}
+
+/// When the next armed retry is due, of those after the instant `after`.
+///
+/// # Errors
+/// The machine failed.
+pub fn next_retry(tx: &mut dyn Tx, after: Millis) -> Result<Option<Millis>, StoreError> {
+    query_one(
+        tx,
+        "SELECT min(retry_at) FROM work WHERE retry_disabled = 0 AND retry_at > ?1",
         &[after.into()],
         |row| Ok(row.opt_int(0)?.map(Millis)),
     )

@@ -2,13 +2,13 @@
 
 use super::find::uid_range;
 use super::{EventFilter, Found, chain, claimable, claimable_scopes, counts, due_timers, excluded};
+use super::{due_retries, next_expiry, next_retry, next_timer, running, unrouted, wake_candidates};
 use super::{
     event, expired, find_event, find_wait, find_work, list_events, list_waits, list_works,
 };
-use super::{next_expiry, next_timer, running, unrouted, wake_candidates};
 use crate::command::Command;
 use crate::domain::{Duration, Millis, Phase, Seq, WaitId, WaitStatus, WorkId, WorkStatus};
-use crate::law::testing::{Bench, LEASE, Vary as _, cancel, event as offered, store};
+use crate::law::testing::{Bench, LEASE, Vary as _, cancel, event as offered, fail, store};
 use crate::store::StoreError;
 use crate::store::engine::{Engine as _, Listed};
 
@@ -60,6 +60,54 @@ fn loops_see_their_work_and_no_other() {
     assert_eq!((seen[0].work, seen[0].status), (parked.work, WorkStatus::Waiting));
     let seen = counts(tx).expect("a read");
     assert_eq!((seen.ready, seen.running, seen.waiting, seen.unrouted), (1, 1, 1, 1));
+}
+
+/// RETRY-19 RETRY-20
+#[test]
+fn a_retry_is_seen_from_its_instant_on_and_its_work_is_not_offered_before_it_is_routed() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    bench.accepted(&fail(by));
+    bench.input("x", "more");
+    let due = bench.now + Duration::seconds(300);
+    let now = bench.now;
+    let tx = &mut bench.tx;
+    assert_eq!(next_retry(tx, now), Ok(Some(due)));
+    assert_eq!(next_retry(tx, due), Ok(None));
+    assert_eq!(due_retries(tx, Millis(due.0 - 1), FIRST_WORK, 9), Ok(vec![]));
+    let seen = vec![Listed { at: due.0, id: by.work.0, row: Ok(by.attempt) }];
+    assert_eq!(due_retries(tx, due, FIRST_WORK, 9), Ok(seen));
+    assert_eq!(due_retries(tx, due, (due, by.work), 9), Ok(vec![]));
+    let offered = |bench: &mut Bench<'_>| {
+        let scopes = claimable_scopes(&mut bench.tx).expect("a read");
+        (scopes.len(), rows(claimable(&mut bench.tx, "acme", FIRST_WORK, 9)).len())
+    };
+    assert_eq!(offered(&mut bench), (0, 0));
+    bench.later(300_000);
+    let seq = bench.requested(&Command::FireRetry { work: by.work, attempt: by.attempt });
+    assert_eq!(offered(&mut bench), (0, 0));
+    assert_eq!(due_retries(&mut bench.tx, due, FIRST_WORK, 9), Ok(vec![]));
+    bench.route(seq);
+    assert_eq!(offered(&mut bench), (1, 1));
+}
+
+/// L10: what needs nothing takes no place in a page, however much of it there is.
+#[test]
+fn an_expired_attempt_is_found_behind_any_number_of_works_that_need_nothing() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    for n in 0..300 {
+        bench.parked(&format!("parked-{n}"), Some(1_000_000));
+        let work = bench.ready(&format!("held-{n}"));
+        let reason = String::new();
+        bench.accepted(&Command::Hold { work, expect: None, reason });
+    }
+    let by = bench.running("x");
+    bench.later(LEASE.0);
+    let seen = rows(expired(&mut bench.tx, bench.now, FIRST_WORK, 1));
+    assert_eq!(seen.iter().map(|seen| seen.work).collect::<Vec<_>>(), [by.work]);
+    assert_eq!(rows(expired(&mut bench.tx, bench.now, (seen[0].expires_at, by.work), 1)), []);
 }
 
 #[test]

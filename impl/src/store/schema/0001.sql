@@ -10,9 +10,11 @@ CREATE TABLE meta (
 ) STRICT;
 
 CREATE TABLE counter (
-    id        INTEGER PRIMARY KEY CHECK (id = 1),
-    seq       INTEGER NOT NULL,
-    time_mark INTEGER NOT NULL
+    id          INTEGER PRIMARY KEY CHECK (id = 1),
+    seq         INTEGER NOT NULL,
+    time_mark   INTEGER NOT NULL,
+    incarnation INTEGER NOT NULL CHECK (incarnation >= 1),
+    restored    INTEGER NOT NULL CHECK (restored = 0 OR restored = 1)
 ) STRICT;
 
 -- What a principal's request under a key was answered, for a day.
@@ -52,13 +54,15 @@ CREATE TABLE event (
     key         INTEGER REFERENCES key (id),
     target      INTEGER REFERENCES work (id),
     wait        INTEGER REFERENCES wait (id),
+    failed      INTEGER,
     parent      INTEGER REFERENCES event (seq),
     root        INTEGER NOT NULL REFERENCES event (seq),
     depth       INTEGER NOT NULL,
     depth_max   INTEGER NOT NULL,
     derived     TEXT
         CHECK (derived = 'timeout' OR derived = 'continuation' OR derived = 'alias'
-            OR derived = 'turn_ended' OR derived = 'successor' OR derived = 'replay'),
+            OR derived = 'turn_ended' OR derived = 'successor' OR derived = 'replay'
+            OR derived = 'retry'),
     body        BLOB,
     by_work     INTEGER REFERENCES work (id),
     by_attempt  INTEGER
@@ -108,7 +112,8 @@ CREATE TABLE mark (
     kind       TEXT NOT NULL
         CHECK (kind = 'queued' OR kind = 'woke' OR kind = 'unmatched' OR kind = 'drop'
             OR kind = 'close' OR kind = 'terminal' OR kind = 'operator_drop'
-            OR kind = 'replay_suspect' OR kind = 'release' OR kind = 'continuation'),
+            OR kind = 'replay_suspect' OR kind = 'release' OR kind = 'continuation'
+            OR kind = 'stale_retry'),
     work       INTEGER REFERENCES work (id),
     wait       INTEGER REFERENCES wait (id),
     route      TEXT,
@@ -169,18 +174,22 @@ CREATE TABLE work (
     marked_attempt INTEGER,
     marked_epoch   INTEGER,
     idle_at        INTEGER,
+    backoff        INTEGER,
+    retry_at       INTEGER,
+    retry_disabled INTEGER CHECK (retry_disabled = 0 OR retry_disabled = 1),
     closed_by      INTEGER REFERENCES event (seq),
     reason         TEXT
 ) STRICT;
 CREATE UNIQUE INDEX work_uid ON work (uid);
 CREATE INDEX work_claimable ON work (scope, since, id)
-    WHERE status = 'ready' AND holds = 0 AND marked_attempt IS NULL
+    WHERE status = 'ready' AND holds = 0 AND marked_attempt IS NULL AND backoff IS NULL
       AND (pending_count > 0 OR next_trigger IS NOT NULL);
 CREATE INDEX work_running ON work (scope, id) WHERE status = 'running';
 CREATE INDEX work_open ON work (status, id)
     WHERE status <> 'completed' AND status <> 'failed' AND status <> 'cancelled';
 CREATE INDEX work_held ON work (id) WHERE holds <> 0;
 CREATE INDEX work_marked ON work (id) WHERE marked_attempt IS NOT NULL;
+CREATE INDEX work_retry ON work (retry_at, id) WHERE retry_disabled = 0;
 CREATE INDEX work_idle ON work (idle_at, id) WHERE idle_at IS NOT NULL;
 CREATE UNIQUE INDEX work_predecessor ON work (predecessor) WHERE predecessor IS NOT NULL;
 CREATE INDEX work_parent ON work (parent, id) WHERE parent IS NOT NULL;
@@ -209,12 +218,15 @@ CREATE TABLE attempt (
     resumes         INTEGER NOT NULL,
     holds_until_pin INTEGER NOT NULL,
     active          INTEGER,
+    retry           TEXT NOT NULL,
     active_left     INTEGER,
     segment_at      INTEGER NOT NULL,
     metadata        TEXT,
     started_at      INTEGER NOT NULL,
     ended_at        INTEGER,
     result          TEXT,
+    hint            TEXT CHECK (hint = 'valid' OR hint = 'invalid' OR hint = 'excessive'),
+    hint_ms         INTEGER,
     PRIMARY KEY (work, n)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempt_lease ON attempt (expires_at) WHERE status = 'running';
@@ -298,7 +310,7 @@ CREATE TABLE rejection (
     delivery  TEXT NOT NULL,
     kind      TEXT NOT NULL
         CHECK (kind = 'timeout' OR kind = 'continuation' OR kind = 'alias'
-            OR kind = 'turn_ended' OR kind = 'successor' OR kind = 'replay'),
+            OR kind = 'turn_ended' OR kind = 'successor' OR kind = 'replay' OR kind = 'retry'),
     parent    INTEGER NOT NULL REFERENCES event (seq),
     reason    TEXT NOT NULL
         CHECK (reason = 'depth_limit'),

@@ -42,6 +42,8 @@ fn no_statement_is_planned_again_in_steady_state() {
         reads::wake_candidates(tx, WaitId(round), 9).expect("a read");
         reads::expired(tx, Millis(round), (Millis(0), WorkId(round)), 9).expect("a read");
         reads::next_expiry(tx, Millis(round)).expect("a read");
+        reads::due_retries(tx, Millis(round), (Millis(0), WorkId(round)), 9).expect("a read");
+        reads::next_retry(tx, Millis(round)).expect("a read");
         reads::due_idle(tx, Millis(round), (Millis(0), WorkId(round)), 9).expect("a read");
         reads::next_idle(tx, Millis(round)).expect("a read");
         subscriptions::active(tx, round, 9).expect("a read");
@@ -107,7 +109,7 @@ fn hot_paths_are_index_lookups() {
     for (sql, index) in [
         (
             "SELECT w.id FROM work AS w WHERE w.scope = ?1 AND w.status = 'ready' AND w.holds = 0 \
-             AND w.marked_attempt IS NULL AND (w.pending_count > 0 OR w.next_trigger IS NOT \
+             AND w.marked_attempt IS NULL AND w.backoff IS NULL AND (w.pending_count > 0 OR w.next_trigger IS NOT \
              NULL) ORDER BY w.since, w.id LIMIT ?2",
             "work_claimable",
         ),
@@ -126,6 +128,11 @@ fn hot_paths_are_index_lookups() {
             "SELECT idle_at, id FROM work WHERE idle_at IS NOT NULL AND idle_at <= ?1 \
              AND pending_count = 0 AND (idle_at, id) > (?2, ?3) ORDER BY idle_at, id LIMIT ?4",
             "work_idle",
+        ),
+        (
+            "SELECT retry_at, id, backoff FROM work WHERE retry_disabled = 0 AND retry_at <= ?1 \
+             AND backoff IS NOT NULL AND (retry_at, id) > (?2, ?3) ORDER BY retry_at, id LIMIT ?4",
+            "work_retry",
         ),
         ("SELECT id FROM work WHERE predecessor = ?1", "work_predecessor"),
         ("SELECT id FROM subscription WHERE status = 'active' AND id > ?1", "subscription_active"),

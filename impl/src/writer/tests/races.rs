@@ -1,5 +1,5 @@
-//! Waits under real threads that meet at a barrier: no wake is lost, and none happens twice. W02 W10
-//! W20
+//! Waits, ends and retries under real threads that meet at a barrier: no wake is lost, nothing happens
+//! twice, and what came first stands. W02 W10 W20 C01 L05 T12
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -7,13 +7,14 @@ use std::thread;
 use type_safe_id::TypeSafeId;
 
 use super::{TEST, open};
-use crate::command::{Command, Outcome, Receipt};
+use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
     AttemptNo, Authority, BindingPin, CausalLimits, Deadline, Duration, Ending, Epoch, Generation,
-    IngressId, Key, MarkKind, NewEvent, Segment, Seq, Token, WaitId, WorkId, WorkStatus,
+    IngressId, Key, MarkKind, NewEvent, Request, RetryHint, RetryPolicy, Segment, Seq, Token,
+    Verdict, WaitId, WorkId, WorkStatus,
 };
 use crate::law::routing;
-use crate::store::observe::{Observation, SeenTimer};
+use crate::store::observe::{Observation, SeenTimer, SeenWork};
 use crate::store::{doctor, observe};
 use crate::writer::Writer;
 
@@ -77,6 +78,7 @@ fn claim(writer: &Writer, work: WorkId) -> Authority {
         resumes: true,
         holds_until_pin: true,
         active: None,
+        retry: RetryPolicy::default(),
     };
     let token = Token::from_bytes([7; 32]).hash();
     let (attempt_uid, lease) = (TypeSafeId::new(), Duration::seconds(600));
@@ -275,4 +277,165 @@ fn ends(writer: &Writer, by: Authority, wait: WaitId) -> bool {
         .filter(|event| event.work == Some(by.work) && event.mark != Some(MarkKind::Continuation));
     assert_eq!(consumed.len(), routed.count());
     matched
+}
+
+fn request(id: &str) -> Request {
+    let limits = CausalLimits { max_depth: 32 };
+    Request { uid: TypeSafeId::new(), id: id.to_owned(), limits }
+}
+
+fn work_of(writer: &Writer, by: Authority) -> SeenWork {
+    let seen = see(writer).works.into_iter().find(|seen| seen.work == by.work);
+    seen.expect("a work")
+}
+
+/// Runs two things in both orders, and at one barrier, by turns.
+fn either<A: Send, B: Send>(
+    round: u32,
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    match round % 3 {
+        0 => {
+            let one = one();
+            (one, other())
+        }
+        1 => {
+            let other = other();
+            (one(), other)
+        }
+        _ => meet(one, other),
+    }
+}
+
+fn cancel(by: Authority) -> Command {
+    Command::Cancel { work: by.work, expect: None, for_good: false, reason: String::new() }
+}
+
+fn accepted(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Accepted(_))
+}
+
+/// C01 CANCEL-11 CANCEL-12: whichever commits first stands, and is never written over.
+#[test]
+fn a_cancellation_and_a_completion_that_meet_leave_the_first() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let writer = open(dir.path());
+    for round in 0..120 {
+        let by = running(&writer, &format!("w{round}"));
+        let done = Command::Complete { by, ending: Ending::Completed, status: None };
+        let (cancelled, completed) =
+            either(round, || apply(&writer, cancel(by)), || apply(&writer, done));
+        let status = work_of(&writer, by).status;
+        match (accepted(&cancelled), accepted(&completed)) {
+            (true, false) => {
+                assert_eq!(completed, Outcome::Refused(Refusal::StaleAuthority));
+                assert_eq!(status, WorkStatus::Cancelled);
+            }
+            (false, true) => {
+                assert_eq!(cancelled, Outcome::Refused(Refusal::Terminal));
+                assert_eq!(status, WorkStatus::Completed);
+            }
+            (true, true) | (false, false) => panic!("{cancelled:?} {completed:?}"),
+        }
+    }
+    sound(&writer);
+    writer.shutdown_blocking();
+}
+
+/// LEASE-08 L05: of two recoverers one holds the attempt, and the other nothing.
+#[test]
+fn an_expired_attempt_that_two_recover_is_recovered_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let writer = open(dir.path());
+    for round in 0..60 {
+        let by = running(&writer, &format!("w{round}"));
+        assert!(accepted(&apply(&writer, Command::Detach { by })));
+        let recover = |bits: u8| {
+            let token = Token::from_bytes([bits; 32]).hash();
+            let lease = Duration::seconds(600);
+            (apply(&writer, Command::ClaimRecovery { work: by.work, token, lease }), token)
+        };
+        let (one, other) = either(round, || recover(1), || recover(2));
+        let (won, lost) = if accepted(&one.0) { (one, other) } else { (other, one) };
+        assert!(accepted(&won.0), "{won:?}");
+        assert_eq!(lost.0, Outcome::Refused(Refusal::LeaseLive));
+        let epoch = Epoch(by.epoch.0 + 1);
+        let settle = |token| {
+            let (by, reason) = (Authority { epoch, token, ..by }, String::new());
+            Command::SettleRecovery { by, verdict: Verdict::Adopted, reason }
+        };
+        let refused = apply(&writer, settle(lost.1));
+        assert_eq!(refused, Outcome::Refused(Refusal::StaleAuthority));
+        assert!(accepted(&apply(&writer, settle(won.1))));
+    }
+    sound(&writer);
+    writer.shutdown_blocking();
+}
+
+/// CANCEL-08 CANCEL-09 T12: a retry that is fired and routed, and one that a person asks for.
+#[test]
+fn a_retry_and_a_cancellation_that_meet_leave_a_cancelled_work_and_no_timer() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let writer = open(dir.path());
+    for round in 0..90 {
+        let by = running(&writer, &format!("w{round}"));
+        let hint = Some(RetryHint::Delay(1));
+        let failed = apply(&writer, Command::Fail { by, reason: String::new(), hint });
+        assert!(accepted(&failed), "{failed:?}");
+        let retry = || {
+            if round % 2 == 0 {
+                let request = request(&format!("r{round}"));
+                apply(&writer, Command::Retry { work: by.work, expect: None, request });
+                return;
+            }
+            thread::sleep(std::time::Duration::from_millis(2));
+            let fire = Command::FireRetry { work: by.work, attempt: by.attempt };
+            if let Outcome::Accepted(Receipt::Event { seq }) = apply(&writer, fire) {
+                route(&writer, seq);
+            }
+        };
+        let ((), cancelled) = either(round, retry, || apply(&writer, cancel(by)));
+        assert!(accepted(&cancelled), "{cancelled:?}");
+        let seen = work_of(&writer, by);
+        assert_eq!((seen.status, seen.backoff), (WorkStatus::Cancelled, None));
+        assert_eq!(seen.retry, SeenTimer::None);
+        assert_eq!(seen.attempt.map(|attempt| attempt.n), Some(by.attempt));
+    }
+    sound(&writer);
+    writer.shutdown_blocking();
+}
+
+/// RETRY-28: a person and the timer, whichever comes first, make one next attempt.
+#[test]
+fn a_retry_that_fires_while_a_person_retries_is_one_more_attempt_and_not_two() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let writer = open(dir.path());
+    for round in 0..60 {
+        let by = running(&writer, &format!("w{round}"));
+        let hint = Some(RetryHint::Delay(1));
+        apply(&writer, Command::Fail { by, reason: String::new(), hint });
+        thread::sleep(std::time::Duration::from_millis(2));
+        let timer = || {
+            let fire = Command::FireRetry { work: by.work, attempt: by.attempt };
+            if let Outcome::Accepted(Receipt::Event { seq }) = apply(&writer, fire) {
+                route(&writer, seq);
+            }
+        };
+        let person = || {
+            let request = request(&format!("r{round}"));
+            apply(&writer, Command::Retry { work: by.work, expect: None, request })
+        };
+        let ((), asked) = either(round, timer, person);
+        assert!(accepted(&asked), "{asked:?}");
+        let seen = work_of(&writer, by);
+        assert_eq!((seen.backoff, seen.failures), (None, 0));
+        let next = claim(&writer, by.work);
+        assert_eq!(next.attempt, AttemptNo(2));
+        let done = Command::Complete { by: next, ending: Ending::Completed, status: None };
+        assert!(accepted(&apply(&writer, done)));
+        assert_eq!(work_of(&writer, by).status, WorkStatus::Completed);
+    }
+    sound(&writer);
+    writer.shutdown_blocking();
 }

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::command::Command;
+use crate::command::{Command, Outcome, Receipt};
 use crate::daemon::evaluation;
 use crate::daemon::tests::Bench;
-use crate::domain::{Deadline, Duration, Segment, WorkId};
+use crate::domain::{AttemptNo, Deadline, Duration, Segment, Verdict, WorkId};
 use crate::store::{pages, reads};
 
 /// What `why` says of the first Work, ids and times as they are on the bench.
@@ -27,6 +27,8 @@ async fn why(bench: &Bench, change: impl FnOnce(&mut Facts<'_>)) -> String {
         full: None,
         unrouted: None,
         relatives: Relatives::default(),
+        restored: false,
+        pause: None,
         trouble: None,
         now: bench.context.now(),
     };
@@ -84,6 +86,8 @@ async fn a_command_names_the_key_that_is_waited_for_and_not_another() {
         full: None,
         unrouted: None,
         relatives: Relatives::default(),
+        restored: false,
+        pause: None,
         trouble: None,
         now: bench.context.now(),
     };
@@ -126,7 +130,13 @@ async fn a_work_says_where_it_is_and_what_would_move_it() {
     bench.commit(Command::Vacate { work: WorkId(1), segment }).await;
     bench.claim().await;
     let by = bench.authority(1).await;
-    bench.commit(Command::Fail { by, reason: "exit status 7: \u{1b}[31moops".to_owned() }).await;
+    bench
+        .commit(Command::Fail {
+            by,
+            reason: "exit status 7: \u{1b}[31moops".to_owned(),
+            hint: None,
+        })
+        .await;
     said.push(why(&bench, |_| {}).await);
     said.push(why(&bench, |facts| facts.trouble = Some("its disk is full".to_owned())).await);
     bench
@@ -164,7 +174,7 @@ async fn a_held_work_says_by_whom_and_why_and_what_goes_on() {
     bench.commit(hold("ops")).await;
     said.push(why(&bench, |_| {}).await);
     let by = bench.authority(1).await;
-    bench.commit(Command::Fail { by, reason: "exit status 7".to_owned() }).await;
+    bench.commit(Command::Fail { by, reason: "exit status 7".to_owned(), hint: None }).await;
     said.push(why(&bench, |_| {}).await);
     insta::assert_snapshot!(said.join("\n"));
 }
@@ -188,6 +198,8 @@ async fn a_quiet_or_ended_work_says_what_it_is_open_to() {
             full: None,
             unrouted: None,
             relatives,
+            restored: false,
+            pause: None,
             trouble: None,
             now: bench.context.now(),
         };
@@ -216,4 +228,110 @@ async fn a_quiet_or_ended_work_says_what_it_is_open_to() {
     };
     said.push(subscribed(&source));
     insta::assert_snapshot!(said.join("\n"));
+}
+
+/// Claims the first Work and fails it, and says what is listed of it and what `why` says.
+async fn failed(bench: &Bench) -> String {
+    bench.claim().await;
+    let by = bench.authority(1).await;
+    let reason = "exit status 7".to_owned();
+    bench.commit(Command::Fail { by, reason, hint: None }).await;
+    both(bench).await
+}
+
+async fn both(bench: &Bench) -> String {
+    let row = bench.context.read(|tx| pages::work(tx, WorkId(1))).await.expect("it reads");
+    let row = row.expect("there is one");
+    let listed = of_row(&row, None, bench.context.now());
+    format!("{listed}\n{}", why(bench, |_| {}).await)
+}
+
+/// The retry of a failed attempt comes, and is routed.
+async fn retried_in(bench: &Bench, delay: Duration, attempt: u32) -> Seq {
+    bench.later(delay.std());
+    let fire = Command::FireRetry { work: WorkId(1), attempt: AttemptNo(attempt) };
+    let Outcome::Accepted(Receipt::Event { seq }) = bench.commit(fire).await else {
+        panic!("it is due");
+    };
+    seq
+}
+
+/// RETRY-04 RETRY-05 RETRY-06 RETRY-19 RETRY-27
+#[tokio::test]
+async fn a_failed_work_says_when_it_is_retried_and_what_retries_it_at_once() {
+    let bench = ready().await;
+    let mut said = vec![failed(&bench).await];
+    bench.later(Duration::seconds(50).std());
+    said.push(both(&bench).await);
+    bench.later(Duration::seconds(250).std());
+    said.push(both(&bench).await);
+    let seq = retried_in(&bench, Duration(0), 1).await;
+    said.push(why(&bench, |facts| facts.unrouted = Some(seq)).await);
+    evaluation::route(&bench.context, seq).await;
+    said.push(both(&bench).await);
+    said.push(failed(&bench).await);
+    let seq = retried_in(&bench, Duration::seconds(600), 2).await;
+    evaluation::route(&bench.context, seq).await;
+    said.push(failed(&bench).await);
+    let hold = Command::Hold { work: WorkId(1), expect: None, reason: "ops: a look".to_owned() };
+    bench.commit(hold).await;
+    said.push(both(&bench).await);
+    let release = Command::Release { work: WorkId(1), expect: None, request: request("ops/1") };
+    bench.commit(release).await;
+    let retry = Command::Retry { work: WorkId(1), expect: None, request: request("ops/2") };
+    bench.commit(retry).await;
+    said.push(both(&bench).await);
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+/// OURS-21
+#[tokio::test]
+async fn under_the_restore_hold_a_work_says_what_would_let_everything_go_on() {
+    let bench = ready().await;
+    let restored = |facts: &mut Facts<'_>| facts.restored = true;
+    let mut said = vec![why(&bench, restored).await];
+    bench.claim().await;
+    said.push(why(&bench, restored).await);
+    let over = |facts: &mut Facts<'_>| {
+        facts.restored = true;
+        facts.now = facts.now + Duration::seconds(30);
+    };
+    said.push(why(&bench, over).await);
+    let by = bench.authority(1).await;
+    bench.commit(Command::Fail { by, reason: "exit status 7".to_owned(), hint: None }).await;
+    said.push(why(&bench, restored).await);
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+/// ADOPT-21: a process that was lost may still run, and its retry waits for both.
+#[tokio::test]
+async fn a_failure_over_a_lost_process_says_both_what_it_waits_for() {
+    let bench = ready().await;
+    bench.pinned("k", "b").await;
+    bench.later(Duration::seconds(31).std());
+    let token = crate::domain::Token::from_bytes([2; 32]).hash();
+    let lease = Duration::seconds(30);
+    bench.commit(Command::ClaimRecovery { work: WorkId(1), token, lease }).await;
+    let mut said = vec![why(&bench, |_| {}).await];
+    let by = bench.authority(1).await;
+    let reason = "its process is gone".to_owned();
+    let verdict = Verdict::NotAdoptable;
+    bench.commit(Command::SettleRecovery { by, verdict, reason }).await;
+    said.push(both(&bench).await);
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+/// Nothing is about to start in a daemon that starts nothing.
+#[tokio::test]
+async fn ready_work_says_that_the_daemon_starts_nothing() {
+    let bench = ready().await;
+    let pauses = [
+        (Pause::Draining, "nothing starts: the daemon drains\n  next: abide drain --cancel"),
+        (Pause::Stopping, "nothing starts: the daemon is stopping"),
+        (Pause::Storage, "nothing starts: the daemon can commit nothing at present"),
+    ];
+    for (pause, says) in pauses {
+        let said = why(&bench, |facts| facts.pause = Some(pause)).await;
+        assert!(said.contains(says) && !said.contains("about to start"), "{said}");
+    }
 }

@@ -5,13 +5,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use abide_tests::daemon::{Daemon, STALL, abide};
+use abide::domain::Millis;
+use abide::store::observe::SeenTimer;
+use abide::store::{Store, journal, observe};
+use abide_refinement::audit::audit_database;
+use abide_tests::daemon::{Daemon, STALL, abide, binary};
 use abide_tests::http::Connection;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
 const SECRET: &str = "a webhook secret of these drills";
+
+const KIND: &str = "[scope.main.kind.run]\nbinding = \"shell\"\n";
 
 const CONFIGURATION: &str = r#"
 [daemon]
@@ -59,6 +65,15 @@ fn configured(script: &str) -> tempfile::TempDir {
     folder
 }
 
+/// The same, with a kind whose first failure is its last.
+fn configured_to_try_once(script: &str) -> tempfile::TempDir {
+    let folder = configured(script);
+    let once = CONFIGURATION.replace(KIND, &format!("{KIND}retry = {{ attempts = 1 }}\n"));
+    assert_ne!(once, CONFIGURATION, "the kind is where it is looked for");
+    fs::write(folder.path().join("abide.toml"), once).expect("the configuration");
+    folder
+}
+
 /// Offers an event with a key by the command line.
 fn emit(folder: &Path, more: &[&str]) -> Value {
     let fixed = ["emit", "-c", "abide.toml", "--json", "--source", "op:drill", "--type", "asked"];
@@ -91,7 +106,8 @@ fn held(work: &Value) -> bool {
 /// What is no text is shown as text, and the failure is one like any other.
 #[test]
 fn an_executor_that_writes_no_text_fails_with_a_printable_reason() {
-    let folder = configured(r"printf '\377\376 out'; printf '\377\376 no text' >&2; exit 1");
+    let folder =
+        configured_to_try_once(r"printf '\377\376 out'; printf '\377\376 no text' >&2; exit 1");
     let daemon = Daemon::start(folder.path()).expect("the daemon starts");
     emit(folder.path(), &["--key", "1"]);
     let work = work_that(&daemon, held);
@@ -100,10 +116,41 @@ fn an_executor_that_writes_no_text_fails_with_a_printable_reason() {
     assert!(result.contains("no text") && result.contains('\u{fffd}'), "{result}");
 }
 
+/// What a process says of its next try stands in the row of its failure, and sets the instant of that try.
+/// RETRY-15 RETRY-16
+#[test]
+fn a_hint_of_a_process_reaches_the_journal_and_the_retry() {
+    hinted("45m", r#"{"delay":2700000}"#, 2_700_000);
+    // Then the first step of the default backoff counts.
+    hinted("soon", r#""unreadable""#, 300_000);
+}
+
+fn hinted(said: &str, written: &str, delay: i64) {
+    let tool = binary("abide").expect("abide is built");
+    let folder =
+        configured(&format!("'{}' tool result failed --retry-after {said}", tool.display()));
+    let daemon = Daemon::start(folder.path()).expect("the daemon starts");
+    emit(folder.path(), &["--key", "1"]);
+    work_that(&daemon, |work| work["status"] == "ready" && work["attempts"] == 1);
+
+    let database = folder.path().join("state/abide.db");
+    let store = Store::open_reader(&database).expect("the database");
+    let mut session = store.session();
+    session.begin_snapshot().expect("a snapshot");
+    let rows = journal::since(&mut session, 0, u32::MAX).expect("the journal");
+    let fail = rows.iter().find(|row| row.action == "fail").expect("the row of the failure");
+    let arguments: Value = serde_json::from_str(&fail.args).expect("it is JSON");
+    assert_eq!(arguments["hint"].to_string(), written, "{arguments}");
+    let seen = observe(&mut session).expect("the state");
+    assert_eq!(seen.works[0].retry, SeenTimer::Armed(Millis(fail.at.0 + delay)));
+    let audit = audit_database(&database).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(audit.unjudged(), 0, "{audit:?}");
+}
+
 /// A command that is not there any more uses up the budget, and is not tried over and over.
 #[test]
 fn what_can_never_start_is_held_with_its_reason() {
-    let folder = configured("exit 0");
+    let folder = configured_to_try_once("exit 0");
     let daemon = Daemon::start(folder.path()).expect("the daemon starts");
     fs::remove_file(folder.path().join("run.sh")).expect("it was there");
     emit(folder.path(), &["--key", "1"]);

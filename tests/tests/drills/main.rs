@@ -1,0 +1,12 @@
+//! Drills on the built binary: processes that are killed where it hurts, daemons that are replaced under running
+//! attempts, and senders and executors that do what they should not.
+
+mod accounts;
+mod controls;
+mod doctored;
+mod drilled;
+mod ground;
+mod points;
+mod random;
+mod senders;
+mod upgrade;
