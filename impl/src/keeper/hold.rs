@@ -245,17 +245,30 @@ impl Keeper {
     async fn stop_below(&mut self, deadline: &mut Instant) -> Stopped {
         let me = self.me.pid;
         loop {
+            match self.stop_until(me, deadline).await {
+                None => {}
+                Some(Ok(stopped)) => return stopped,
+                Some(Err(error)) => {
+                    complain("end what is left", &error);
+                    sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// `None` once an order has shortened the time. Any other order leaves what is under way as it is, or
+    /// it would be forgotten that something had to be forced.
+    async fn stop_until(&mut self, me: i32, deadline: &mut Instant) -> Option<io::Result<Stopped>> {
+        let mut stopping = std::pin::pin!(stop_all(|| running_below(me), *deadline));
+        loop {
             tokio::select! {
-                stopped = stop_all(|| running_below(me), *deadline) => match stopped {
-                    Ok(stopped) => return stopped,
-                    Err(error) => {
-                        complain("end what is left", &error);
-                        sleep(AGAIN).await;
-                    }
-                },
+                stopped = &mut stopping => return Some(stopped),
                 Some(order) = self.orders.recv() => match order {
-                    Order::Proceed => {}
-                    Order::Stop { grace } => *deadline = (*deadline).min(after(grace)),
+                    Order::Stop { grace } if after(grace) < *deadline => {
+                        *deadline = after(grace);
+                        return None;
+                    }
+                    Order::Stop { .. } | Order::Proceed => {}
                 },
             }
         }
