@@ -144,18 +144,6 @@ fn journals_of_class_traces_about_endings_and_failures_pass() {
     class_traces_pass(&["endings", "standing", "hints"]);
 }
 
-/// Every world, a number of traces of each; for a person with time.
-#[test]
-#[ignore = "explores every world"]
-fn journals_of_class_traces_of_every_world_pass() {
-    let only = std::env::var("AUDIT_WORLD").ok();
-    for world in abide_model::worlds::ALL {
-        if only.as_deref().is_none_or(|only| only == world.name) {
-            class_traces_pass(&[world.name]);
-        }
-    }
-}
-
 const SCOPE: &str = "acme";
 const LEASE: i64 = 60_000;
 
