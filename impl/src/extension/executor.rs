@@ -12,6 +12,10 @@
 //!    the attempt was parked, ended or cancelled meanwhile the exit says only that the segment's
 //!    processes are gone. POLICY-22
 //!
+//! While it runs the host may [`inject`](Executor::inject) Events or [`interrupt`](Executor::interrupt)
+//! it, each time for an intent that is durable before the call. What the process took in is said by
+//! [`report`](Executor::report) and by nothing else, and commits with the result. POLICY-12 EXEC-05
+//!
 //! A host that takes over an expired attempt gives the pinned metadata back byte for byte to
 //! [`recover`](Executor::recover), then goes on at step 3: `proceed` is idempotent, so a crash
 //! between the pin and `proceed` needs no case of its own. ADOPT-04 ADOPT-13
@@ -29,7 +33,7 @@ use serde_json::Value;
 
 use super::request::PreviousAttempt;
 use crate::domain::{
-    AttemptNo, AttemptUid, Epoch, Generation, RetryHint, StartReason, Token, WorkUid,
+    AttemptNo, AttemptUid, Epoch, EventUid, Generation, RetryHint, StartReason, Token, WorkUid,
 };
 
 /// A boxed future, so that the trait can be used as an object.
@@ -82,6 +86,47 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// a segment that ended long ago. Dropping the future only stops looking.
     fn observe<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Exit>;
 
+    /// Offers an Event to the running process. `Ok` says that it was accepted for delivery, not that
+    /// the process took it in. The same Event may be offered again, by this host or a later one, and
+    /// reaches the process at least once and the [`report`](Executor::report) at most once.
+    /// POLICY-18 EXEC-01 EXEC-04
+    ///
+    /// # Errors
+    /// See [`InjectError`]: it was certainly not delivered, or nobody can tell.
+    fn inject<'a>(
+        &'a self,
+        metadata: &'a Metadata,
+        injection: &'a Injection,
+    ) -> BoxFuture<'a, Result<(), InjectError>> {
+        let _ = (metadata, injection);
+        let detail = "this executor does not implement inject".to_owned();
+        Box::pin(async move { Err(InjectError::NotAccepting { detail }) })
+    }
+
+    /// Tells what holds the segment that it is to be stopped. `Ok` says that it was told; the host
+    /// then fences the attempt and has the process [stopped](Executor::stop). The result of a
+    /// segment that ends in between may still be committed first. It may be called again.
+    /// POLICY-19 POLICY-22
+    ///
+    /// # Errors
+    /// It could not be told, or nobody knows whether it was.
+    fn interrupt<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Result<(), ControlError>> {
+        let _ = metadata;
+        let detail = "this executor does not implement interrupt".to_owned();
+        Box::pin(async move { Err(ControlError { detail }) })
+    }
+
+    /// What the process has taken in and used up so far, on its own evidence. The host asks when it
+    /// commits a result, so the answer after the end is the final one; it outlives host and daemon.
+    /// EXEC-04 EXEC-05 EXEC-11
+    ///
+    /// # Errors
+    /// The evidence could not be read. A result without it only repeats input.
+    fn report<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Result<Report, ControlError>> {
+        let _ = metadata;
+        Box::pin(async { Ok(Report::default()) })
+    }
+
     /// Ends every process of the segment: asks, waits for `grace`, then forces. Resolves when they
     /// are *seen* to have exited, which may be never: the caller sets its own limit. CANCEL-06
     ///
@@ -111,8 +156,7 @@ pub trait Executor: Send + Sync + fmt::Debug {
     fn release(&self, metadata: &Metadata);
 }
 
-/// What an executor declares of itself. Words for inject and interrupt are reserved: this version
-/// has no calls for them.
+/// What an executor implements. A binding advertises a part of it. POLICY-26
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
     /// [`Executor::resume`] continues a parked attempt; otherwise a wait ends the attempt.
@@ -120,9 +164,9 @@ pub struct Capabilities {
     /// No process of a segment proceeds before its pin, so an unpinned one may be launched again.
     /// ADOPT-05 ADOPT-07
     pub holds_until_pin: bool,
-    /// Accepts input while it runs.
+    /// [`Executor::inject`] reaches a running process, and [`Executor::report`] says what it took in.
     pub injects: bool,
-    /// Can be asked to stop an attempt and answer with what it has.
+    /// [`Executor::interrupt`] is implemented.
     pub interrupts: bool,
 }
 
@@ -170,6 +214,54 @@ pub struct RunRequest {
 /// it is stored and shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata(pub String);
+
+/// An Event that is offered to a running process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Injection {
+    /// Names it for good: what is offered again has the same. POLICY-17
+    pub event: EventUid,
+    /// The Event, as a CloudEvent in JSON.
+    pub body: Value,
+    /// A send of it was tried before and nobody knows what came of it. POLICY-18
+    pub repeated: bool,
+}
+
+/// Why an Event was not accepted for delivery.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InjectError {
+    /// It was certainly not delivered and never will be: the process has finished or has given its
+    /// result, has no input, or this executor does not hold it. EXEC-02 EXEC-09 EXEC-10
+    #[error("not accepting: {detail}")]
+    NotAccepting {
+        /// Which of these, for people.
+        detail: String,
+    },
+    /// Nobody can tell whether it was delivered. EXEC-03
+    #[error("it is not known whether it was delivered: {detail}")]
+    Ambiguous {
+        /// What went wrong, for people.
+        detail: String,
+    },
+}
+
+/// What a segment's process has taken in and used up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Injected Events that the process took in, each once. Never one on the executor's own word.
+    /// EXEC-05
+    pub consumed: Vec<EventUid>,
+    /// What it used, as far as it says: one amount a unit.
+    pub usage: Vec<Usage>,
+}
+
+/// An amount that a process says it used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// Of what: `usd`, `input_tokens`.
+    pub unit: String,
+    /// How much, as decimal text.
+    pub amount: String,
+}
 
 /// The new authority of an adopted segment.
 #[derive(Debug, Clone)]
