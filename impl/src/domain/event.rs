@@ -1,5 +1,6 @@
 //! Events: what comes in, what is kept, and what routing proposed for them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AttemptNo, Duration, EventUid, Generation, Millis, Seq, WorkId, WorkUid};
@@ -12,7 +13,7 @@ pub const SUSPECT_WITHIN: Duration = Duration::seconds(72 * 60 * 60);
 
 /// The sender's identity of a delivery: a repeat of the pair answers `Duplicate`. INGRESS-05
 #[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct IngressId {
     /// Names the resource, account included: `github:github.com/1234`. INGRESS-12
@@ -23,7 +24,7 @@ pub struct IngressId {
 
 /// An external identity owned by at most one Work: `(source, external id)`. OWN-01
 #[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Key {
     /// The namespace, an event source.
@@ -33,7 +34,7 @@ pub struct Key {
 }
 
 /// Limits pinned with a root and inherited by everything derived from it. CAUSE-23
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CausalLimits {
     /// The deepest a derived Event may be; a root is at 0. CAUSE-15
     pub max_depth: u32,
@@ -80,7 +81,7 @@ pub struct Request {
 }
 
 /// The execution that published an Event. Such an Event never resolves to that Work. WAIT-06
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The Work.
     pub work: WorkId,
@@ -123,17 +124,7 @@ pub struct Event {
 
 /// The committed result of routing one Event. It is written once. ROUTE-19
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum MarkKind {

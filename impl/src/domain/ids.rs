@@ -6,22 +6,19 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use type_safe_id::{StaticType, TypeSafeId};
 use uuid::Uuid;
 
 use super::Millis;
 
+/// A [`number!`] that is shown bare.
 macro_rules! row_id {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
-        $(#[$doc])*
-        #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-            schemars::JsonSchema,
-        )]
-        #[serde(transparent)]
-        pub struct $name(pub $inner);
+        number! {
+            $(#[$doc])*
+            $name($inner)
+        }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,5 +1,18 @@
 //! Ids and records: what the runtime talks about. No I/O, no SQL, no rules.
 
+/// A type of its own for a number of one meaning; written, it is the number alone.
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident($inner:ty)) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default,
+            serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub $inner);
+    };
+}
+
 mod actor;
 mod attempt;
 mod event;

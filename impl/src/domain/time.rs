@@ -3,44 +3,16 @@
 use std::fmt;
 use std::ops::Add;
 
-use serde::{Deserialize, Serialize};
+number! {
+    /// An instant of trusted time: milliseconds since the Unix epoch. Never read from a clock inside a
+    /// law.
+    Millis(i64)
+}
 
-/// An instant of trusted time: milliseconds since the Unix epoch. Never read from a clock inside a
-/// law.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct Millis(pub i64);
-
-/// A length of time in milliseconds; never negative.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Default,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(transparent)]
-pub struct Duration(pub u64);
+number! {
+    /// A length of time in milliseconds; never negative.
+    Duration(u64)
+}
 
 impl Duration {
     /// A length given in whole seconds.

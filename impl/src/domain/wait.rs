@@ -1,22 +1,13 @@
 //! Waits: an attempt's subscription on keys of its Work.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Duration, Key, Millis};
 
 /// Where a Wait is. It leaves `active` once and for all. WAKE-10 WAKE-15
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum WaitStatus {
