@@ -3,7 +3,7 @@
 use super::operator::{Operator, segment};
 use super::place::Asked;
 use super::show::{self, Screen};
-use super::{Code, Ran, block_on, output};
+use super::{Ran, block_on, output};
 use crate::api::types::Chain;
 
 #[derive(Debug, clap::Args)]
@@ -23,10 +23,5 @@ pub(super) fn run(args: &Args) -> Ran {
     let operator = Operator::of(&args.asked)?;
     let path = format!("/events/{}/chain", segment(&args.event));
     let chain: Chain = block_on(operator.get(&path))?;
-    if args.json {
-        output::json(&chain)?;
-    } else {
-        output::line(&show::chain::tree(&chain, Screen::of_process()))?;
-    }
-    Ok(Code::Done)
+    output::answer(args.json, &chain, || show::chain::tree(&chain, Screen::of_process()))
 }

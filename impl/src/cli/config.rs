@@ -2,8 +2,6 @@
 
 use std::io::{self, IsTerminal};
 
-use uuid::Uuid;
-
 use super::operator::Operator;
 use super::place::Asked;
 use super::show::{self, Screen};
@@ -109,25 +107,13 @@ async fn history(args: &History) -> Ran {
         history.page.items.extend(more.page.items);
         history.page.next = more.page.next;
     }
-    if args.json {
-        output::json(&history)?;
-    } else {
-        output::line(&show::lists::history(&history, Screen::of_process()))?;
-    }
-    Ok(Code::Done)
+    output::answer(args.json, &history, || show::lists::history(&history, Screen::of_process()))
 }
 
 async fn reload(args: &Reload) -> Ran {
-    let key = Uuid::now_v7().to_string();
     let operator = Operator::of(&args.asked)?;
-    let answer: ReloadAnswer =
-        operator.post("/config/reload", &key, &serde_json::json!({})).await?;
-    if args.json {
-        output::json(&answer)?;
-    } else {
-        output::line(&said(&answer))?;
-    }
-    Ok(Code::Done)
+    let answer: ReloadAnswer = operator.post("/config/reload", &serde_json::json!({})).await?;
+    output::answer(args.json, &answer, || said(&answer))
 }
 
 fn said(answer: &ReloadAnswer) -> String {

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use uuid::Uuid;
-
 use super::operator::Operator;
 use super::place::Asked;
 use super::show::text::{counted, printable, short, short_length};
@@ -61,8 +59,7 @@ pub(super) fn run(args: &Args) -> Ran {
         let asked = held_by(&place)?;
         let request =
             DrainRequest { timeout_ms: args.timeout.map(|length| length.0), cancel: args.cancel };
-        let key = Uuid::now_v7().to_string();
-        let row: DrainRow = operator.post("/drain", &key, &request).await?;
+        let row: DrainRow = operator.post("/drain", &request).await?;
         if args.cancel {
             return cancelled(&row);
         }

@@ -64,18 +64,12 @@ pub(super) fn run(args: &Args) -> Ran {
     let data = args.data.as_deref().map(data).transpose()?;
     let event = event(args, &id, data);
     let operator = Operator::of(&args.asked)?;
-    // A call of its own, so that an id that was used before is answered as the duplicate it is.
-    let key = Uuid::now_v7().to_string();
+    // It has a key of its own, so that an id that was used before is answered as the duplicate it is.
     let kept: AcceptedEvent = block_on(async {
-        operator.post_as("application/cloudevents+json", "/events", &key, &event).await
+        operator.post_as("application/cloudevents+json", "/events", &event).await
     })
     .map_err(|failure| with_id(failure, &id, given))?;
-    if args.json {
-        output::json(&Printed { kept: &kept, delivery: &id })?;
-    } else {
-        output::line(&said(&kept, &id, given))?;
-    }
-    Ok(Code::Done)
+    output::answer(args.json, &Printed { kept: &kept, delivery: &id }, || said(&kept, &id, given))
 }
 
 /// A lost answer leaves open whether the event was kept; the same id again settles it.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
-use uuid::Uuid;
 
 use super::operator::{Operator, segment};
 use super::place::Asked;
@@ -196,18 +195,12 @@ fn listed(events: &[EventRow], after: Option<i64>, filtered: bool, screen: Scree
 async fn show(args: Show) -> Ran {
     let path = format!("/events/{}", segment(&args.event));
     let event: EventDetail = Operator::of(&args.asked)?.get(&path).await?;
-    if args.json {
-        output::json(&event)?;
-    } else {
-        output::line(&show::event::detail(&event, Screen::of_process()))?;
-    }
-    Ok(Code::Done)
+    output::answer(args.json, &event, || show::event::detail(&event, Screen::of_process()))
 }
 
 async fn replay(args: Replay) -> Ran {
     let path = format!("/events/{}/replay", segment(&args.event));
-    let key = Uuid::now_v7().to_string();
-    let kept: AcceptedEvent = Operator::of(&args.asked)?.post(&path, &key, &json!({})).await?;
+    let kept: AcceptedEvent = Operator::of(&args.asked)?.post(&path, &json!({})).await?;
     let AcceptedEvent { id, seq, .. } = kept;
     output::line(&format!("kept as event {seq} ({id})\n  next: abide why {seq}"))?;
     Ok(Code::Done)
@@ -215,9 +208,8 @@ async fn replay(args: Replay) -> Ran {
 
 async fn drop(args: Drop) -> Ran {
     let path = format!("/events/{}/drop", segment(&args.event));
-    let key = Uuid::now_v7().to_string();
     let body = DropRequest { reason: args.reason };
-    let event: EventRow = Operator::of(&args.asked)?.post(&path, &key, &body).await?;
+    let event: EventRow = Operator::of(&args.asked)?.post(&path, &body).await?;
     output::line(&format!("event {} is dropped: nothing starts from it", event.seq))?;
     Ok(Code::Done)
 }

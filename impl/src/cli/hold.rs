@@ -1,7 +1,5 @@
 //! `abide hold`: what does not start until somebody says so.
 
-use uuid::Uuid;
-
 use super::operator::Operator;
 use super::place::Asked;
 use super::show::{self, Screen};
@@ -70,9 +68,8 @@ async fn release(args: Release) -> Ran {
     if let Some(work) = work {
         return acts::release(acts::Release::of(work, expect_attempt, asked)).await;
     }
-    let key = Uuid::now_v7().to_string();
     let row: RestoreRow =
-        Operator::of(&asked)?.post("/holds/restore/release", &key, &serde_json::json!({})).await?;
+        Operator::of(&asked)?.post("/holds/restore/release", &serde_json::json!({})).await?;
     output::line(&format!("incarnation {} goes on: what is ready starts", row.incarnation))?;
     Ok(Code::Done)
 }

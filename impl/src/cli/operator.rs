@@ -8,6 +8,7 @@ use hyper::Method;
 use hyper::body::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
 use super::client::{self, Answer, Call};
 use super::place::Asked;
@@ -67,14 +68,13 @@ impl Operator {
         Ok(self.ask(Call::get(path)).await?.body)
     }
 
-    /// Does something; a repeat under the same key is the same call.
+    /// Does something. It is a call of its own: whatever is asked again by hand is asked anew.
     pub(super) async fn post<B: Serialize, A: DeserializeOwned>(
         &self,
         path: &str,
-        key: &str,
         body: &B,
     ) -> Result<A, Failure> {
-        self.post_as("application/json", path, key, body).await
+        self.post_as("application/json", path, body).await
     }
 
     /// The same with a body of another media type that is JSON all the same.
@@ -82,14 +82,13 @@ impl Operator {
         &self,
         content_type: &'static str,
         path: &str,
-        key: &str,
         body: &B,
     ) -> Result<A, Failure> {
         let body = serde_json::to_vec(body)
             .map_err(|error| Failure::refused(format!("cannot write the request: {error}")))?;
         let mut call = Call::new(Method::POST, path, body.into());
         call.content_type = content_type;
-        call.idempotency_key = Some(key.to_owned());
+        call.idempotency_key = Some(Uuid::now_v7().to_string());
         read(&self.ask(call).await?)
     }
 

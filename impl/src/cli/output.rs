@@ -6,11 +6,27 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Code, Failure};
+use super::{Code, Failure, Ran};
 use crate::api::text::printable;
 
 /// The width of what is not shown on a terminal and was not told one by `COLUMNS`.
 const WIDTH: u16 = 100;
+
+/// Prints an answer: as JSON if that is asked for, else as the text that it is to a person.
+pub(super) fn answer<T: Serialize>(as_json: bool, value: &T, text: impl FnOnce() -> String) -> Ran {
+    let printed = if as_json { json(value) } else { line(&text()) };
+    printed.map(|()| Code::Done)
+}
+
+/// The same of a list.
+pub(super) fn answers<T: Serialize>(
+    as_json: bool,
+    values: &[T],
+    text: impl FnOnce() -> String,
+) -> Ran {
+    let printed = if as_json { json_lines(values) } else { line(&text()) };
+    printed.map(|()| Code::Done)
+}
 
 /// Prints JSON for a person or a program.
 ///

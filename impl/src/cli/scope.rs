@@ -3,7 +3,7 @@
 use super::operator::Operator;
 use super::place::Asked;
 use super::show::{self, Screen};
-use super::{Code, Failure, Ran, block_on, output};
+use super::{Failure, Ran, block_on, output};
 use crate::api::types::ScopeRow;
 
 #[derive(Debug, clap::Args)]
@@ -47,23 +47,15 @@ pub(super) fn run(args: &Args) -> Ran {
     match &args.verb {
         Verb::List(list) => {
             let scopes = scopes(&list.asked)?;
-            if list.json {
-                output::json_lines(&scopes)?;
-            } else {
-                output::line(&show::lists::scopes(&scopes, Screen::of_process()))?;
-            }
+            let table = || show::lists::scopes(&scopes, Screen::of_process());
+            output::answers(list.json, &scopes, table)
         }
         Verb::Show(show) => {
             let scopes = scopes(&show.asked)?;
             let scope = named(&scopes, &show.scope)?;
-            if show.json {
-                output::json(scope)?;
-            } else {
-                output::line(&show::lists::scope(scope, Screen::of_process()))?;
-            }
+            output::answer(show.json, scope, || show::lists::scope(scope, Screen::of_process()))
         }
     }
-    Ok(Code::Done)
 }
 
 fn scopes(asked: &Asked) -> Result<Vec<ScopeRow>, Failure> {

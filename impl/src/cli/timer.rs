@@ -3,7 +3,7 @@
 use super::operator::Operator;
 use super::place::Asked;
 use super::show::{self, Screen};
-use super::{Code, Ran, block_on, output};
+use super::{Ran, block_on, output};
 use crate::api::types::TimerRow;
 
 #[derive(Debug, clap::Args)]
@@ -39,12 +39,7 @@ pub(super) fn run(args: &Args) -> Ran {
     })?;
     // Those that fire no more come last. Instants of one form sort as they are written.
     timers.sort_by(|one, other| (one.disabled, &one.due).cmp(&(other.disabled, &other.due)));
-    if list.json {
-        output::json_lines(&timers)?;
-    } else {
-        output::line(&listed(&timers, Screen::of_process()))?;
-    }
-    Ok(Code::Done)
+    output::answers(list.json, &timers, || listed(&timers, Screen::of_process()))
 }
 
 fn listed(timers: &[TimerRow], screen: Screen) -> String {

@@ -90,12 +90,7 @@ fn listed(waits: &[WaitRow], all: bool, screen: Screen) -> String {
 async fn show(args: Show) -> Ran {
     let waits: Vec<WaitRow> = Operator::of(&args.asked)?.all("/waits").await?;
     let wait = named(&waits, &args.wait)?;
-    if args.json {
-        output::json(wait)?;
-    } else {
-        output::line(&show::wait::detail(wait, Screen::of_process()))?;
-    }
-    Ok(Code::Done)
+    output::answer(args.json, wait, || show::wait::detail(wait, Screen::of_process()))
 }
 
 /// The one wait whose id begins like this.

@@ -4,7 +4,7 @@ use super::operator::{Operator, segment};
 use super::place::Asked;
 use super::show::Screen;
 use super::show::text::{printable, wrapped};
-use super::{Code, Ran, block_on, output};
+use super::{Ran, block_on, output};
 use crate::api::types::Why;
 
 #[derive(Debug, clap::Args)]
@@ -26,12 +26,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Ran {
     let operator = Operator::of(&args.asked)?;
     let why: Why = block_on(operator.get(&format!("/why/{}", segment(&args.id))))?;
-    if args.json {
-        output::json(&why)?;
-    } else {
-        output::line(&said(&why, Screen::of_process()))?;
-    }
-    Ok(Code::Done)
+    output::answer(args.json, &why, || said(&why, Screen::of_process()))
 }
 
 fn said(why: &Why, screen: Screen) -> String {

@@ -154,12 +154,7 @@ fn listed(works: &[WorkRow], filtered: bool, screen: Screen) -> String {
 async fn show(args: Show) -> Ran {
     let path = format!("/work/{}", segment(&args.work));
     let work: WorkDetail = Operator::of(&args.asked)?.get(&path).await?;
-    if args.json {
-        output::json(&work)?;
-    } else {
-        output::line(&show::work::detail(&work, Screen::of_process()))?;
-    }
-    Ok(Code::Done)
+    output::answer(args.json, &work, || show::work::detail(&work, Screen::of_process()))
 }
 
 async fn logs(args: Logs) -> Ran {

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::acts::parse;
+use super::body;
 use super::once::Acting;
 use crate::api::problem::ApiError;
 use crate::api::types::{DrainRequest, DrainRow};
@@ -30,10 +30,7 @@ pub(super) async fn drain(
     Extension(acting): Extension<Acting>,
     body: Bytes,
 ) -> Result<Json<DrainRow>, ApiError> {
-    let request = match body.is_empty() {
-        true => DrainRequest::default(),
-        false => parse(&body, "no request to drain")?,
-    };
+    let request: DrainRequest = body::parse_any(&body, "no request to drain")?;
     let id = acting.request_id();
     let by = acting.actor();
     if request.cancel {

@@ -5,7 +5,9 @@
 //! of a transaction.
 
 mod acts;
+mod body;
 mod config;
+mod create;
 mod drain;
 mod events;
 mod health;
@@ -77,7 +79,7 @@ pub fn router(context: Arc<Context>, principals: &Arc<Principals>) -> Router {
         .route("/events", post(offer::offer))
         .route("/events/{id}/drop", post(replays::drop))
         .route("/events/{id}/replay", post(replays::replay))
-        .route("/work", post(acts::create))
+        .route("/work", post(create::create))
         .route("/work/{id}/hold", post(acts::hold))
         .route("/work/{id}/release", post(acts::release))
         .route("/work/{id}/retry", post(acts::retry))

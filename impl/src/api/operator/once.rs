@@ -12,9 +12,11 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Caller;
+use crate::api::accept;
 use crate::api::limits::OPERATOR;
 use crate::api::problem::ApiError;
 use crate::command::{Command, Outcome};
+use crate::domain::{self, Actor, CausalLimits};
 use crate::host::Context;
 use crate::writer::{Answered, Once};
 
@@ -26,6 +28,9 @@ const KEY_MAX: usize = 256;
 
 /// The longest reason, in bytes.
 const REASON_MAX: usize = 1024;
+
+/// Limits of an event that is about no configured scope.
+pub(super) const LIMITS: CausalLimits = CausalLimits { max_depth: 32 };
 
 /// A request that acts: who asks, and what a repeat of it is known by.
 #[derive(Debug, Clone)]
@@ -83,7 +88,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 
 impl Acting {
     /// Who asks.
-    pub(super) fn actor(&self) -> crate::domain::Actor {
+    pub(super) fn actor(&self) -> Actor {
         self.caller.actor()
     }
 
@@ -114,6 +119,11 @@ impl Acting {
         let own = || Uuid::now_v7().to_string();
         let said = |once: &Once| format!("{}/{}", once.key, hex::encode(once.request));
         format!("{}/{}", self.caller.0, self.once.as_ref().map_or_else(own, said))
+    }
+
+    /// The same, whole: an event of these limits.
+    pub(super) fn request(&self, limits: CausalLimits) -> domain::Request {
+        domain::Request { uid: accept::mint(), id: self.request_id(), limits }
     }
 
     /// Performs what `prepare` makes of the request; a repeat is answered without preparing anything,

@@ -8,13 +8,13 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 
 use super::once::Acting;
-use super::{acts, events, ids};
+use super::{acts, body, events, ids};
 use crate::api::accept;
 use crate::api::extract::Named;
 use crate::api::problem::{ApiError, settled};
 use crate::api::types::{AcceptedEvent, DropRequest, EventRow};
 use crate::command::{Command, Receipt};
-use crate::domain::{Request, Seq};
+use crate::domain::Seq;
 use crate::host::Context;
 
 /// Marks an unrouted event so that nothing ever starts from it. OURS-07
@@ -25,7 +25,7 @@ pub(super) async fn drop(
     body: Bytes,
 ) -> Result<Json<EventRow>, ApiError> {
     let command = async {
-        let DropRequest { reason } = acts::parse(&body, "no request to drop an event")?;
+        let DropRequest { reason } = body::parse(&body, "no request to drop an event")?;
         if reason.trim().is_empty() {
             return Err(ApiError::malformed("a dropped event needs a reason")
                 .next("say why in `reason`: nothing else will tell"));
@@ -46,13 +46,10 @@ pub(super) async fn replay(
     body: Bytes,
 ) -> Result<(StatusCode, Json<AcceptedEvent>), ApiError> {
     let command = async {
-        if !body.is_empty() {
-            let _: NoWords = acts::parse(&body, "no request to replay an event")?;
-        }
+        let NoWords {} = body::parse_any(&body, "no request to replay an event")?;
         let event = event(&context, id).await?;
         let scope = events::row(&context, event).await?.scope;
-        let limits = acts::limits(&context, &scope);
-        let request = Request { uid: accept::mint(), id: acting.request_id(), limits };
+        let request = acting.request(acts::limits(&context, &scope));
         Ok(Command::Replay { event, request })
     };
     let outcome = acting.perform_one(&context, command).await?;
@@ -63,7 +60,7 @@ pub(super) async fn replay(
 }
 
 /// A body that says nothing: `{}`.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoWords {}
 

@@ -4,7 +4,6 @@
 use std::fs;
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
 use super::cast::{Cast, unheld};
 use super::daemon::Daemon;
@@ -241,9 +240,8 @@ impl Cast<'_> {
 
     /// What a person does to a work, as `abide work VERB` would.
     async fn act(&self, work: &str, verb: &str, reason: &str) -> Result<WorkRow, Failure> {
-        let key = Uuid::now_v7().to_string();
         let body = ActRequest { reason: reason.to_owned(), ..ActRequest::default() };
-        self.operator.post(&format!("/work/{work}/{verb}"), &key, &body).await
+        self.operator.post(&format!("/work/{work}/{verb}"), &body).await
     }
 
     /// A person holds a work, lets it go, and cancels it while it waits.

@@ -1,14 +1,13 @@
 //! What a person may do to a Work.
 
 use serde_json::Value;
-use uuid::Uuid;
 
 use crate::api::types::{ActRequest, CreateRequest, HoldRow, WorkRow};
 use crate::cli::emit::data;
 use crate::cli::operator::{Operator, segment};
 use crate::cli::place::Asked;
 use crate::cli::show::text::printable;
-use crate::cli::{Code, Ran, output};
+use crate::cli::{Code, Failure, Ran, output};
 
 /// Which Work, and how it was when it was looked at.
 #[derive(Debug, clap::Args)]
@@ -154,20 +153,21 @@ impl Release {
 }
 
 pub(super) async fn hold(Hold { reason, target }: Hold) -> Ran {
-    act("hold", target, reason, false).await
+    act("hold", target, ActRequest { reason, ..ActRequest::default() }).await
 }
 
 pub(in crate::cli) async fn release(Release { target }: Release) -> Ran {
-    act("release", target, String::new(), false).await
+    act("release", target, ActRequest::default()).await
 }
 
 pub(super) async fn retry(args: Retry) -> Ran {
     let Retry { work, expect_attempt, exhausted: _, kind, scope, dry_run, asked } = args;
     if let Some(work) = work {
         let target = Target { work, expect_attempt, asked };
-        return act("retry", target, String::new(), false).await;
+        return act("retry", target, ActRequest::default()).await;
     }
-    let held: Vec<HoldRow> = Operator::of(&asked)?.all("/holds").await?;
+    let operator = Operator::of(&asked)?;
+    let held: Vec<HoldRow> = operator.all("/holds").await?;
     let is = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|it| it == is);
     let wanted = |row: &&HoldRow| {
         let exhausted = row.holds.contains(&crate::domain::Hold::Exhausted);
@@ -184,11 +184,8 @@ pub(super) async fn retry(args: Retry) -> Ran {
             output::line(&printable(&format!("{}: would be retried; {why}", row.work)))?;
             continue;
         }
-        let path = format!("/work/{}/retry", segment(&row.work));
-        match post(&asked, &path, &as_listed(row)).await {
-            Ok(WorkRow { id, reason, .. }) => {
-                output::line(&printable(&format!("{id}: {reason}")))?;
-            }
+        match post(&operator, "retry", &row.work, &as_listed(row)).await {
+            Ok(row) => _ = say(&row)?,
             // One that has moved meanwhile keeps no other from being retried.
             Err(failure) => {
                 output::complain(&format!("{}: {}", row.work, failure.message));
@@ -205,34 +202,34 @@ fn as_listed(row: &HoldRow) -> ActRequest {
 }
 
 pub(super) async fn cancel(Cancel { reason, for_good, target }: Cancel) -> Ran {
-    act("cancel", target, reason, for_good).await
+    act("cancel", target, ActRequest { reason, for_good, ..ActRequest::default() }).await
 }
 
 pub(super) async fn reopen(Reopen { target }: Reopen) -> Ran {
-    act("reopen", target, String::new(), false).await
+    act("reopen", target, ActRequest::default()).await
 }
 
-async fn act(verb: &str, target: Target, reason: String, for_good: bool) -> Ran {
+/// Asks it of the Work, as that was when it was looked at.
+async fn act(verb: &str, target: Target, request: ActRequest) -> Ran {
     let Target { work, expect_attempt, asked } = target;
-    let body = ActRequest { reason, expect_attempt, for_good };
-    say(&post(&asked, &format!("/work/{}/{verb}", segment(&work)), &body).await?)
+    let request = ActRequest { expect_attempt, ..request };
+    say(&post(&Operator::of(&asked)?, verb, &work, &request).await?)
+}
+
+async fn post(
+    operator: &Operator,
+    verb: &str,
+    work: &str,
+    request: &ActRequest,
+) -> Result<WorkRow, Failure> {
+    operator.post(&format!("/work/{}/{verb}", segment(work)), request).await
 }
 
 pub(super) async fn create(args: Create) -> Ran {
     let Create { scope, kind, key, parent, across, data: given, asked } = args;
     let data: Option<Value> = given.as_deref().map(data).transpose()?;
     let body = CreateRequest { scope, kind, key, parent, across, data };
-    say(&post(&asked, "/work", &body).await?)
-}
-
-/// A call of its own: whatever is asked again by hand is asked anew.
-async fn post<B: serde::Serialize>(
-    asked: &Asked,
-    path: &str,
-    body: &B,
-) -> Result<WorkRow, crate::cli::Failure> {
-    let key = Uuid::now_v7().to_string();
-    Operator::of(asked)?.post(path, &key, body).await
+    say(&Operator::of(&asked)?.post("/work", &body).await?)
 }
 
 fn say(WorkRow { id, reason, .. }: &WorkRow) -> Ran {
