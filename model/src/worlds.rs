@@ -188,23 +188,18 @@ impl World {
 
     /// Whether an event is core's own: what core derives, and what an action accepts and marks at once.
     pub fn is_cores(&self, event: EventIx) -> bool {
-        match self.origin(event) {
-            Origin::Delivery(delivery) => match self.delivery(delivery).asks {
-                Some(
-                    Ask::Reopen(_)
-                    | Ask::Release(_)
-                    | Ask::Retry(_)
-                    | Ask::ReleaseRestore
-                    | Ask::Create { .. },
-                ) => true,
-                Some(Ask::Replay(_)) | None => false,
-            },
-            Origin::Timeout(_)
-            | Origin::Continuation(_)
-            | Origin::Alias(..)
-            | Origin::Ended(..)
-            | Origin::Created(_)
-            | Origin::Retry(..) => true,
+        let Some(delivery) = self.origin(event).delivery() else {
+            return true;
+        };
+        match self.delivery(delivery).asks {
+            Some(
+                Ask::Reopen(_)
+                | Ask::Release(_)
+                | Ask::Retry(_)
+                | Ask::ReleaseRestore
+                | Ask::Create { .. },
+            ) => true,
+            Some(Ask::Replay(_)) | None => false,
         }
     }
 
@@ -248,19 +243,11 @@ impl World {
 
     /// What the handler of an event decides under a configuration. Core's own events have no route.
     pub fn decision(&self, event: EventIx, configuration: u8) -> Decision {
-        match self.origin(event) {
-            Origin::Delivery(delivery) => {
-                let delivery = self.delivery(delivery);
-                let reloaded = delivery.reloaded.filter(|_| configuration > 0);
-                reloaded.unwrap_or(delivery.decides)
-            }
-            Origin::Timeout(_)
-            | Origin::Continuation(_)
-            | Origin::Alias(..)
-            | Origin::Ended(..)
-            | Origin::Created(_)
-            | Origin::Retry(..) => Decision::DECLINES,
-        }
+        self.origin(event).delivery().map_or(Decision::DECLINES, |delivery| {
+            let delivery = self.delivery(delivery);
+            let reloaded = delivery.reloaded.filter(|_| configuration > 0);
+            reloaded.unwrap_or(delivery.decides)
+        })
     }
 
     /// The next generation of a key. TERM-03
@@ -313,7 +300,7 @@ impl World {
 
     /// Whether the surroundings offer actions of this kind.
     pub fn offers(&self, kind: Kind) -> bool {
-        self.offers.contains(&kind)
+        self.offers.iter().any(|group| group.contains(&kind))
     }
 }
 

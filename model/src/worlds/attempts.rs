@@ -1,27 +1,24 @@
 //! Worlds of attempts: claims, leases, recovery and the ways an attempt ends.
 
-use crate::action::{Kind, Mark};
-use crate::index::{DeliveryIx, WorkIx};
+use crate::action::Kind;
+use crate::index::DeliveryIx;
 use crate::worlds::parts::*;
-use crate::worlds::{Ask, Binding, Delivery, Does, WaitDef, When, World};
+use crate::worlds::{Ask, Binding, Delivery, Does, When, World};
 
 /// Claims, leases, recovery and cancellation.
 pub(super) const ATTEMPTS: World = World {
     name: "attempts",
     shows: "two Works share one place; leases end in every phase, recoveries race, input arrives, cancels strike",
-    scopes: &["main"],
     keys: &["issue/1", "issue/2"],
-    types: &["note"],
     deliveries: &[
-        keyed("fix-it", 0, 0),
-        Delivery { when: When::Started(WorkIx(0)), ..keyed("and-this", 0, 0) },
-        Delivery { when: When::Started(WorkIx(0)), ..keyed("and-that", 0, 0) },
-        keyed("ship-it", 1, 1),
+        note("fix-it"),
+        note("and-this").once(When::Started(FIRST)),
+        note("and-that").once(When::Started(FIRST)),
+        keyed("ship-it", 1, SECOND),
     ],
     works: &[work("fix", RUNS_ONCE), work("ship", HELD)],
     lease: 2,
-    capacity: 1,
-    offers: RUNNING,
+    offers: &[ROUTES, RUNS, EXPIRES, &[Kind::Renew, Kind::Fail, Kind::Cancel]],
     ..BARE
 };
 
@@ -35,35 +32,17 @@ pub(super) const CONFIGURATION: World = World {
     scopes: &["main", "team"],
     inside: &[(1, 0)],
     keys: &["ci/1", "ship/1"],
-    types: &["note", "result"],
+    types: WITH_RESULTS,
     deliveries: &[
-        Delivery { scope: 1, ..keyed("start", 0, 0) },
-        Delivery { scope: 1, reloaded: Some(does(Does::Drop)), ..result("green") },
-        Delivery { when: When::Accepted(DeliveryIx(0)), ..keyed("ship-it", 1, 1) },
+        note("start").within(1),
+        Delivery { reloaded: Some(does(Does::Drop)), ..result("green").within(1) },
+        keyed("ship-it", 1, SECOND).once(When::Accepted(DeliveryIx(0))),
     ],
     works: &[work("fix", Binding { active: Some(2), ..RESUMES }), work("ship", RUNS_ONCE)],
-    waits: &[WaitDef { after: &[Mark::Batch], ..CI }],
-    operated: &[WorkIx(0)],
-    lease: 1,
+    waits: &[CI_FROM_BATCH],
+    operated: &[FIRST],
     configurations: 2,
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Complete,
-        Kind::Fail,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::RegisterWait,
-        Kind::Wake,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Reload,
-        Kind::Tick,
-    ],
+    offers: &[ROUTES, RUNS, EXPIRES, WAKES, &[Kind::Fail, Kind::Reload]],
     ..BARE
 };
 
@@ -76,39 +55,23 @@ pub(super) const COMPOSED: World = World {
     name: "composed",
     shows: "two Works with two keys share one place; one waits, is held, is dropped from and released meanwhile",
     keys: &["ci/1", "ship/1"],
-    types: &["note", "result"],
+    types: WITH_RESULTS,
     deliveries: &[
-        keyed("start", 0, 0),
+        note("start"),
         result("green"),
-        Delivery { when: When::Started(WorkIx(0)), ..keyed("ship-it", 1, 1) },
-        Delivery { when: When::Started(WorkIx(0)), ..asks("release", Ask::Release(WorkIx(0))) },
+        keyed("ship-it", 1, SECOND).once(When::Started(FIRST)),
+        asks("release", Ask::Release(FIRST)).once(When::Started(FIRST)),
     ],
     works: &[work("fix", RESUMES), work("ship", RUNS_ONCE)],
-    waits: &[WaitDef { timeout: Some(1), after: &[Mark::Batch], ..CI }],
-    operated: &[WorkIx(0)],
+    waits: &[CI_FROM_BATCH.timed(1)],
+    operated: &[FIRST],
     offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Complete,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::RegisterWait,
-        Kind::Wake,
-        Kind::FireTimer,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Hold,
-        Kind::Release,
-        Kind::Drop,
-        Kind::Reload,
-        Kind::Cancel,
-        Kind::Tick,
+        ROUTES,
+        RUNS,
+        EXPIRES,
+        WAKES,
+        &[Kind::FireTimer, Kind::Hold, Kind::Release, Kind::Drop, Kind::Reload, Kind::Cancel],
     ],
-    configurations: 1,
     ..BARE
 };
 

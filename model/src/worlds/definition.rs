@@ -60,8 +60,8 @@ pub struct World {
     /// How many processes a Work may have at once where the host and its executor are part of the world, which has the
     /// crash grain then; 0 where they are not. OURS-19 OURS-20
     pub processes: u8,
-    /// The kinds of action the surroundings offer.
-    pub offers: &'static [Kind],
+    /// The kinds of action the surroundings offer, in groups.
+    pub offers: &'static [&'static [Kind]],
     /// How a turn may end, and whether it declares a status.
     pub endings: &'static [(Ending, bool)],
     /// Which attempts an operator may mean. OURS-09
@@ -329,6 +329,34 @@ pub enum Origin {
     Created(WorkIx),
     /// `core.retry.due` of a failed attempt. RETRY-19
     Retry(WorkIx, u8),
+}
+
+impl Origin {
+    /// The delivery, if it is one.
+    pub fn delivery(self) -> Option<DeliveryIx> {
+        match self {
+            Origin::Delivery(delivery) => Some(delivery),
+            Origin::Timeout(_)
+            | Origin::Continuation(_)
+            | Origin::Alias(..)
+            | Origin::Ended(..)
+            | Origin::Created(_)
+            | Origin::Retry(..) => None,
+        }
+    }
+
+    /// The wait and the source, if it is an alias.
+    pub fn alias(self) -> Option<(WaitIx, EventIx)> {
+        match self {
+            Origin::Alias(wait, source) => Some((wait, source)),
+            Origin::Delivery(_)
+            | Origin::Timeout(_)
+            | Origin::Continuation(_)
+            | Origin::Ended(..)
+            | Origin::Created(_)
+            | Origin::Retry(..) => None,
+        }
+    }
 }
 
 /// The type of the event that says how a turn ended.

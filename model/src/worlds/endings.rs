@@ -3,10 +3,10 @@
 use crate::action::{Ending, Expect, Kind, Mark};
 use crate::index::{DeliveryIx, WorkIx};
 use crate::worlds::parts::*;
-use crate::worlds::{Ask, Decision, Delivery, Does, Of, WaitDef, When, WorkKind, World};
+use crate::worlds::{Ask, Does, Of, WaitDef, When, WorkKind, World};
 
 /// Which Work succeeds which.
-const SUCCESSORS: &[(WorkIx, WorkIx)] = &[(WorkIx(0), WorkIx(1)), (WorkIx(1), WorkIx(2))];
+const SUCCESSORS: &[(WorkIx, WorkIx)] = &[(FIRST, SECOND), (SECOND, THIRD)];
 
 /// What comes after the end of a Work.
 pub(super) const TERMINAL: World = World {
@@ -15,51 +15,30 @@ pub(super) const TERMINAL: World = World {
     keys: &["issue/1", "issue/1/generation/1", "issue/1/generation/2"],
     generations: &[(0, 1), (1, 2)],
     deliveries: &[
-        keyed("open", 0, 0),
-        Delivery { decides: starts(1), when: When::Exists(WorkIx(0)), ..keyed("late", 0, 1) },
-        Delivery {
-            decides: Decision { reopens: SUCCESSORS, ..starts(0) },
-            when: When::Ended(WorkIx(0)),
-            ..keyed("return", 0, 0)
-        },
-        Delivery { decides: starts(1), ..asks("reopen", Ask::Reopen(WorkIx(0))) },
-        Delivery {
-            decides: Decision { attaches: &[0], reopens: SUCCESSORS, ..starts(0) },
-            when: When::Ended(WorkIx(0)),
-            ..asks("again", Ask::Replay(Of::Delivery(1)))
-        },
-        Delivery {
-            when: When::Accepted(DeliveryIx(4)),
-            ..asks("once-more", Ask::Replay(Of::Delivery(4)))
-        },
-        Delivery {
-            decides: starts(2),
-            when: When::Ended(WorkIx(1)),
-            ..asks("reopen-again", Ask::Reopen(WorkIx(1)))
-        },
+        note("open"),
+        note("late").deciding(starts(SECOND)).once(When::Exists(FIRST)),
+        note("return").deciding(starts(FIRST).reopening(SUCCESSORS)).once(When::Ended(FIRST)),
+        asks("reopen", Ask::Reopen(FIRST)).deciding(starts(SECOND)),
+        asks("again", Ask::Replay(Of::Delivery(1)))
+            .deciding(starts(FIRST).attaching(&[0]).reopening(SUCCESSORS))
+            .once(When::Ended(FIRST)),
+        asks("once-more", Ask::Replay(Of::Delivery(4))).once(When::Accepted(DeliveryIx(4))),
+        asks("reopen-again", Ask::Reopen(SECOND)).deciding(starts(THIRD)).once(When::Ended(SECOND)),
         // It names the generation that it is about, whatever came after that.
-        Delivery { when: When::Ended(WorkIx(1)), ..keyed("of-the-first", 1, 1) },
+        keyed("of-the-first", 1, SECOND).once(When::Ended(SECOND)),
     ],
     works: &[work("fix", RUNS_ONCE), work("fix-again", RUNS_ONCE), work("fix-at-last", RUNS_ONCE)],
-    successors: &[WorkIx(1), WorkIx(2)],
-    operated: &[WorkIx(0), WorkIx(1)],
+    successors: &[SECOND, THIRD],
+    operated: &[FIRST, SECOND],
     depth_max: 1,
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Cancel,
-        Kind::Drop,
-        Kind::Replay,
-        Kind::Reopen,
-    ],
-    expects: &[Expect::Last, Expect::Other],
+    offers: &[ROUTES, &[Kind::Cancel, Kind::Drop, Kind::Replay, Kind::Reopen]],
+    expects: NAMES_ATTEMPT,
     ..BARE
 };
 
 /// The next larger bound of [`TERMINAL`]: one more Work that an operator may end.
 pub(super) const TERMINAL_LARGER: World =
-    World { name: "terminal-larger", operated: &[WorkIx(0), WorkIx(1), WorkIx(2)], ..TERMINAL };
+    World { name: "terminal-larger", operated: &[FIRST, SECOND, THIRD], ..TERMINAL };
 
 /// A successor at work.
 pub(super) const GOING_ON: World = World {
@@ -67,37 +46,19 @@ pub(super) const GOING_ON: World = World {
     shows: "a successor attaches, waits for and is sent its resource under the name it always had",
     keys: &["issue/1", "issue/1/generation/1"],
     generations: &[(0, 1)],
-    types: &["note", "result"],
+    types: WITH_RESULTS,
     deliveries: &[
-        keyed("open", 0, 0),
-        Delivery { decides: starts(1), ..asks("reopen", Ask::Reopen(WorkIx(0))) },
-        Delivery {
-            decides: Decision { attaches: &[0], ..starts(0) },
-            when: When::Exists(WorkIx(1)),
-            ..keyed("more", 0, 0)
-        },
-        Delivery { kind: 1, when: When::Started(WorkIx(1)), ..keyed("green", 0, 0) },
+        note("open"),
+        asks("reopen", Ask::Reopen(FIRST)).deciding(starts(SECOND)),
+        note("more").deciding(starts(FIRST).attaching(&[0])).once(When::Exists(SECOND)),
+        result("green").once(When::Started(SECOND)),
     ],
     works: &[work("fix", RUNS_ONCE), work("fix-again", RESUMES)],
     waits: &[
-        WaitDef { work: WorkIx(1), ..CI },
-        WaitDef { name: "older", work: WorkIx(0), after: &[Mark::Latest], ..CI },
+        WaitDef { work: SECOND, ..CI },
+        WaitDef { name: "older", ..CI }.after(&[Mark::Latest]),
     ],
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::RegisterWait,
-        Kind::Wake,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Complete,
-        Kind::Cancel,
-        Kind::Reopen,
-    ],
+    offers: &[ROUTES, RUNS, WAKES, &[Kind::Cancel, Kind::Reopen]],
     expects: &[Expect::Last],
     ..BARE
 };
@@ -114,33 +75,19 @@ pub(super) const ENDINGS: World = World {
     types: &["note", "core.turn.ended"],
     kinds: &[WorkKind { close_after: Some(1), ..PLAIN }],
     deliveries: &[
-        keyed("start", 0, 0),
-        Delivery { when: When::Started(WorkIx(0)), ..keyed("more", 0, 0) },
-        Delivery { when: When::Attempt(WorkIx(0), 2), ..keyed("still-more", 0, 0) },
-        Delivery { when: When::Started(WorkIx(0)), ..asks("echo", Ask::Replay(Of::Ended(0, 1))) },
+        note("start"),
+        note("more").once(When::Started(FIRST)),
+        note("still-more").once(When::Attempt(FIRST, 2)),
+        asks("echo", Ask::Replay(Of::Ended(0, 1))).once(When::Started(FIRST)),
     ],
     works: &[work("fix", RUNS_ONCE)],
-    turns: &[(WorkIx(0), 1), (WorkIx(0), 2)],
+    turns: &attempts::<2>(FIRST),
     lease: 2,
     offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Renew,
-        Kind::Complete,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::CloseIdle,
-        Kind::Hold,
-        Kind::Cancel,
-        Kind::Drop,
-        Kind::Replay,
-        Kind::Tick,
+        ROUTES,
+        RUNS,
+        EXPIRES,
+        &[Kind::Renew, Kind::CloseIdle, Kind::Hold, Kind::Cancel, Kind::Drop, Kind::Replay],
     ],
     endings: &[
         (Ending::Completed, false),
@@ -159,40 +106,22 @@ pub(super) const STANDING: World = World {
     name: "standing",
     shows: "standing Work completes, hands off, fails and is held, and ends for good only",
     keys: &["job/1"],
-    kinds: &[WorkKind { name: "job", standing: true, close_after: Some(1), ..PLAIN }],
+    kinds: &[WorkKind { close_after: Some(1), ..JOB }],
     deliveries: &[
-        keyed("start", 0, 0),
-        Delivery { when: When::Started(WorkIx(0)), ..keyed("more", 0, 0) },
-        Delivery {
-            decides: does(Does::Close),
-            when: When::Started(WorkIx(0)),
-            ..keyed("retire", 0, 0)
-        },
-        Delivery { when: When::Exists(WorkIx(0)), ..asks("release", Ask::Release(WorkIx(0))) },
+        note("start"),
+        note("more").once(When::Started(FIRST)),
+        note("retire").deciding(does(Does::Close)).once(When::Started(FIRST)),
+        asks("release", Ask::Release(FIRST)).once(When::Exists(FIRST)),
     ],
     works: &[work("watch", RUNS_ONCE)],
-    lease: 1,
     offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Complete,
-        Kind::Fail,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::CloseIdle,
-        Kind::Hold,
-        Kind::Release,
-        Kind::Cancel,
-        Kind::Tick,
+        ROUTES,
+        RUNS,
+        EXPIRES,
+        &[Kind::Fail, Kind::CloseIdle, Kind::Hold, Kind::Release, Kind::Cancel],
     ],
-    endings: &[(Ending::Completed, false), (Ending::Handoff, false)],
-    expects: &[Expect::Last, Expect::Other],
+    endings: COMPLETES_OR_HANDS_OFF,
+    expects: NAMES_ATTEMPT,
     ..BARE
 };
 

@@ -112,8 +112,9 @@ fn offer_routing(state: &dyn Facts, event: EventIx, push: &mut impl FnMut(Action
 fn offer_work(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl FnMut(Action)) {
     push(Commit::Claim { work }.into());
     for by in [Authority::Current, Authority::Stale] {
-        if hosted(world, state, work, by) {
-            offer_host(world, state, work, by, push);
+        let host = Host { world, state, work, by };
+        if host.is_there() {
+            offer_host(host, push);
         }
     }
     push(Commit::ClaimRecovery { work }.into());
@@ -144,61 +145,109 @@ fn offer_work(world: &World, state: &dyn Facts, work: WorkIx, push: &mut impl Fn
     }
 }
 
-/// Where hosts are known, the current authority is shown by a host; a former one may be shown by whoever had it.
-fn hosted(world: &World, state: &dyn Facts, work: WorkIx, by: Authority) -> bool {
-    world.processes == 0 || by == Authority::Stale || state.work(work).host == Flag::Yes
+/// Whoever shows an authority over the last attempt of a Work.
+#[derive(Clone, Copy)]
+struct Host<'a> {
+    world: &'a World,
+    state: &'a dyn Facts,
+    work: WorkIx,
+    by: Authority,
+}
+
+impl Host<'_> {
+    /// Where hosts are known, the current authority is shown by a host; a former one may be shown by whoever had it.
+    fn is_there(&self) -> bool {
+        !self.is_known() || self.state.work(self.work).host == Flag::Yes
+    }
+
+    fn is_known(&self) -> bool {
+        self.world.processes > 0 && self.by == Authority::Current
+    }
+
+    /// Whether the process of the attempt is as asked, where that is known.
+    fn sees(&self, asked: impl Fn(Process) -> bool) -> bool {
+        !self.is_known() || asked(self.state.work(self.work).process)
+    }
+
+    /// Which turns may be published is a bound of the world.
+    fn may_declare(&self) -> bool {
+        let attempt = self.state.work(self.work).attempt.number;
+        self.world.ended_of(self.work, attempt).is_some()
+    }
+
+    /// Which failures may lead to a retry is a bound of the world.
+    fn may_fail(&self, hint: Hint) -> bool {
+        let failing = self.state.work(self.work);
+        let kind = self.world.kind(failing.kind);
+        let policy = self.world.policy(failing.kind, failing.attempt.generation);
+        let last = policy.uses_up(failing.failures.saturating_add(1));
+        let retried = if kind.standing { hint == Hint::Valid } else { !last };
+        !retried || self.world.retry_of(self.work, failing.attempt.number).is_some()
+    }
 }
 
 /// What the host of an attempt may do, as far as its process lets it.
-fn offer_host(
-    world: &World,
-    state: &dyn Facts,
-    work: WorkIx,
-    by: Authority,
-    push: &mut impl FnMut(Action),
-) {
-    let process = state.work(work).process;
-    let known = world.processes > 0 && by == Authority::Current;
+fn offer_host(host: Host<'_>, push: &mut impl FnMut(Action)) {
+    let Host { world, work, by, .. } = host;
     push(Commit::ClearNeverHanded { work, by }.into());
-    if !known || process != Process::None {
+    if host.sees(|process| process != Process::None) {
         push(Commit::Pin { work, by }.into());
     }
     push(Commit::Renew { work, by }.into());
-    for (ending, declares) in world.endings.iter().copied() {
-        let reported = !known || process == Process::Finished;
-        if reported && (!declares || may_declare(world, state, work)) {
-            push(Commit::Complete { work, by, ending, declares }.into());
-        }
-    }
-    // A launch may fail without anything that is known of it. OURS-20
-    let unlaunched = process == Process::None && state.work(work).attempt.phase == Phase::Handed;
-    for hint in world.hints.iter().copied() {
-        if (!known || process.ended() || unlaunched) && may_fail(world, state, work, hint) {
-            push(Commit::Fail { work, by, hint }.into());
-        }
-    }
+    offer_ends(host, push);
+    offer_failures(host, push);
     for wait in below(world.waits.len()).map(WaitIx) {
-        offer_registration(world, state, work, by, wait, push);
+        offer_registration(host, wait, push);
     }
-    for verdict in [Verdict::Adopted, Verdict::NotAdoptable] {
-        // An executor that can verify adopts, and one that cannot says so. ADOPT-14 ADOPT-19
-        let truthful = !known || process.adoptable() == (verdict == Verdict::Adopted);
-        let bounded = verdict == Verdict::Adopted || may_fail(world, state, work, Hint::None);
-        if truthful && bounded {
-            push(Commit::SettleRecovery { work, by, verdict }.into());
-        }
-    }
+    offer_verdicts(host, push);
     push(Commit::Detach { work, by }.into());
 }
 
-/// Which failures may lead to a retry is a bound of the world.
-fn may_fail(world: &World, state: &dyn Facts, work: WorkIx, hint: Hint) -> bool {
-    let failing = state.work(work);
-    let kind = world.kind(failing.kind);
-    let policy = world.policy(failing.kind, failing.attempt.generation);
-    let last = policy.uses_up(failing.failures.saturating_add(1));
-    let retried = if kind.standing { hint == Hint::Valid } else { !last };
-    !retried || world.retry_of(work, failing.attempt.number).is_some()
+/// A turn that ended well is reported by its process.
+fn offer_ends(host: Host<'_>, push: &mut impl FnMut(Action)) {
+    let Host { world, work, by, .. } = host;
+    if !host.sees(|process| process == Process::Finished) {
+        return;
+    }
+    for (ending, declares) in world.endings.iter().copied() {
+        if !declares || host.may_declare() {
+            push(Commit::Complete { work, by, ending, declares }.into());
+        }
+    }
+}
+
+/// A process that ended may have failed, and a launch may fail without anything that is known of it. OURS-20
+fn offer_failures(host: Host<'_>, push: &mut impl FnMut(Action)) {
+    let Host { world, state, work, by } = host;
+    let handed = state.work(work).attempt.phase == Phase::Handed;
+    if !host.sees(|process| process.ended() || (process == Process::None && handed)) {
+        return;
+    }
+    for hint in world.hints.iter().copied().filter(|hint| host.may_fail(*hint)) {
+        push(Commit::Fail { work, by, hint }.into());
+    }
+}
+
+fn offer_registration(host: Host<'_>, wait: WaitIx, push: &mut impl FnMut(Action)) {
+    let Host { world, state, work, by } = host;
+    let def = world.wait(wait);
+    if def.work == work && state.wait(wait).status == WaitStatus::Unregistered {
+        for after in def.after.iter().copied() {
+            push(Commit::RegisterWait { work, by, wait, after }.into());
+        }
+    }
+}
+
+/// An executor that can verify adopts, and one that cannot says so. ADOPT-14 ADOPT-19
+fn offer_verdicts(host: Host<'_>, push: &mut impl FnMut(Action)) {
+    let Host { work, by, .. } = host;
+    for verdict in [Verdict::Adopted, Verdict::NotAdoptable] {
+        let adopts = verdict == Verdict::Adopted;
+        let truthful = host.sees(|process| process.adoptable() == adopts);
+        if truthful && (adopts || host.may_fail(Hint::None)) {
+            push(Commit::SettleRecovery { work, by, verdict }.into());
+        }
+    }
 }
 
 /// The host calls its executor, and processes go their way whether there is a host or not. OURS-19 OURS-20
@@ -223,27 +272,6 @@ fn offer_processes(world: &World, state: &dyn Facts, work: WorkIx, push: &mut im
     }
     if seen.process.adoptable() && !marked {
         push(Env::KeeperDies { work }.into());
-    }
-}
-
-/// Which turns may be published is a bound of the world.
-fn may_declare(world: &World, state: &dyn Facts, work: WorkIx) -> bool {
-    world.ended_of(work, state.work(work).attempt.number).is_some()
-}
-
-fn offer_registration(
-    world: &World,
-    state: &dyn Facts,
-    work: WorkIx,
-    by: Authority,
-    wait: WaitIx,
-    push: &mut impl FnMut(Action),
-) {
-    let def = world.wait(wait);
-    if def.work == work && state.wait(wait).status == WaitStatus::Unregistered {
-        for after in def.after.iter().copied() {
-            push(Commit::RegisterWait { work, by, wait, after }.into());
-        }
     }
 }
 

@@ -1,50 +1,35 @@
 //! Worlds of recovery: lost leases, cancels that race, restored databases, and what becomes of processes.
 
-use crate::action::{Ending, Kind, Mark};
-use crate::index::WorkIx;
+use crate::action::Kind;
 use crate::worlds::parts::*;
-use crate::worlds::{Ask, Delivery, Exhausted, Policy, WaitDef, When, WorkKind, World};
+use crate::worlds::{Ask, When, WorkKind, World};
 
-/// Two failures, and kept for a person.
-const TWICE: WorkKind =
-    WorkKind { retry: Policy { budget: 2, steps: &[1], exhausted: Exhausted::Keep }, ..PLAIN };
+/// One Work that may fail twice and waits for a result.
+const FAILS_AND_WAITS: World = World {
+    keys: &["ci/1"],
+    types: WITH_RESULTS,
+    kinds: &[retried(TWICE)],
+    works: &[work("fix", RESUMES)],
+    waits: &[CI_FROM_BATCH],
+    retries: &attempts::<2>(FIRST),
+    ..BARE
+};
 
 /// An attempt whose lease runs out or is given up, in every phase.
 pub(super) const RECOVERY: World = World {
     name: "recovery",
     shows: "leases run out and are given up in every phase; recoverers compete, crash, adopt, relaunch and give up; one attempt parks",
     keys: &["ci/1", "ship/1"],
-    types: &["note", "result"],
-    kinds: &[TWICE],
     deliveries: &[
-        keyed("start", 0, 0),
+        note("start"),
         result("green"),
-        Delivery { when: When::Started(WorkIx(0)), ..keyed("ship-it", 1, 1) },
+        keyed("ship-it", 1, SECOND).once(When::Started(FIRST)),
     ],
     works: &[work("fix", RESUMES), work("ship", HELD)],
-    waits: &[WaitDef { after: &[Mark::Batch], ..CI }],
-    retries: &[(WorkIx(0), 1), (WorkIx(0), 2), (WorkIx(1), 1)],
+    retries: &[(FIRST, 1), (FIRST, 2), (SECOND, 1)],
     lease: 2,
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Renew,
-        Kind::Complete,
-        Kind::FireRetry,
-        Kind::RegisterWait,
-        Kind::Wake,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Detach,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Tick,
-    ],
-    ..BARE
+    offers: &[ROUTES, RUNS, EXPIRES, WAKES, &[Kind::Renew, Kind::FireRetry, Kind::Detach]],
+    ..FAILS_AND_WAITS
 };
 
 /// The next larger bound of [`RECOVERY`]: one more tick of a lease.
@@ -54,41 +39,22 @@ pub(super) const RECOVERY_LARGER: World = World { name: "recovery-larger", lease
 pub(super) const CANCEL: World = World {
     name: "cancel",
     shows: "a cancel comes before and after a due retry, a recovery, a wake, a timeout and a completion",
-    keys: &["ci/1"],
-    types: &["note", "result"],
-    kinds: &[TWICE],
     deliveries: &[
-        keyed("start", 0, 0),
+        note("start"),
         result("green"),
-        Delivery { when: When::Started(WorkIx(0)), ..asks("retry", Ask::Retry(WorkIx(0))) },
+        asks("retry", Ask::Retry(FIRST)).once(When::Started(FIRST)),
     ],
-    works: &[work("fix", RESUMES)],
-    waits: &[WaitDef { timeout: Some(1), after: &[Mark::Batch], ..CI }],
-    retries: &[(WorkIx(0), 1), (WorkIx(0), 2)],
+    waits: &[CI_FROM_BATCH.timed(1)],
     offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Complete,
-        Kind::Fail,
-        Kind::FireRetry,
-        Kind::Retry,
-        Kind::Detach,
-        Kind::RegisterWait,
-        Kind::Wake,
-        Kind::FireTimer,
-        Kind::AcceptTimeout,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Cancel,
-        Kind::Tick,
+        ROUTES,
+        RUNS,
+        EXPIRES,
+        WAKES,
+        TIMEOUTS,
+        FAILS,
+        &[Kind::Retry, Kind::Detach, Kind::Cancel],
     ],
-    ..BARE
+    ..FAILS_AND_WAITS
 };
 
 /// The next larger bound of [`CANCEL`]: one more tick of a lease.
@@ -98,42 +64,15 @@ pub(super) const CANCEL_LARGER: World = World { name: "cancel-larger", lease: 2,
 pub(super) const RESTORE: World = World {
     name: "restore",
     shows: "the database is restored in every state; events are routed and wake, and nothing starts, is recovered or falls due before a person says so",
-    keys: &["ci/1"],
-    types: &["note", "result"],
-    kinds: &[TWICE],
     deliveries: &[
-        keyed("start", 0, 0),
+        note("start"),
         result("green"),
         asks("go-on", Ask::ReleaseRestore),
         asks("still-go-on", Ask::ReleaseRestore),
     ],
-    works: &[work("fix", RESUMES)],
-    waits: &[WaitDef { after: &[Mark::Batch], ..CI }],
-    retries: &[(WorkIx(0), 1), (WorkIx(0), 2)],
     restores: 2,
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Renew,
-        Kind::Complete,
-        Kind::Fail,
-        Kind::FireRetry,
-        Kind::Wake,
-        Kind::RegisterWait,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Restore,
-        Kind::ReleaseRestore,
-        Kind::Cancel,
-        Kind::Tick,
-    ],
-    ..BARE
+    offers: &[ROUTES, RUNS, EXPIRES, WAKES, FAILS, RESTORES, &[Kind::Renew, Kind::Cancel]],
+    ..FAILS_AND_WAITS
 };
 
 /// The next larger bound of [`RESTORE`]: one more tick of a lease.
@@ -144,35 +83,16 @@ pub(super) const RESTORED_FAILURES: World = World {
     name: "restored-failures",
     shows: "the database is restored while a failure waits for its retry; a person retries under the restore hold, a daemon detaches",
     keys: &["issue/1"],
-    kinds: &[TWICE],
+    kinds: &[retried(TWICE)],
     deliveries: &[
-        keyed("start", 0, 0),
+        note("start"),
         asks("go-on", Ask::ReleaseRestore),
-        Delivery { when: When::Started(WorkIx(0)), ..asks("retry", Ask::Retry(WorkIx(0))) },
+        asks("retry", Ask::Retry(FIRST)).once(When::Started(FIRST)),
     ],
     works: &[work("fix", RUNS_ONCE)],
-    retries: &[(WorkIx(0), 1), (WorkIx(0), 2)],
+    retries: &attempts::<2>(FIRST),
     restores: 1,
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Complete,
-        Kind::Fail,
-        Kind::FireRetry,
-        Kind::Retry,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Detach,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Restore,
-        Kind::ReleaseRestore,
-        Kind::Tick,
-    ],
+    offers: &[ROUTES, RUNS, EXPIRES, FAILS, RESTORES, &[Kind::Retry, Kind::Detach]],
     ..BARE
 };
 
@@ -184,36 +104,14 @@ pub(super) const RESTORED_FAILURES_LARGER: World =
 pub(super) const RESTORED_CLOCKS: World = World {
     name: "restored-clocks",
     shows: "the database is restored while a wait has a timeout and handed-off Work idles; matches wake at once, deadlines wait for a person",
-    keys: &["ci/1"],
-    types: &["note", "result"],
-    kinds: &[WorkKind { close_after: Some(1), ..TWICE }],
-    deliveries: &[keyed("start", 0, 0), result("green"), asks("go-on", Ask::ReleaseRestore)],
-    works: &[work("fix", RESUMES)],
-    waits: &[WaitDef { timeout: Some(1), after: &[Mark::Batch], ..CI }],
+    kinds: &[WorkKind { close_after: Some(1), ..retried(TWICE) }],
+    deliveries: &[note("start"), result("green"), asks("go-on", Ask::ReleaseRestore)],
+    waits: &[CI_FROM_BATCH.timed(1)],
+    retries: &[],
     restores: 1,
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Complete,
-        Kind::RegisterWait,
-        Kind::Wake,
-        Kind::FireTimer,
-        Kind::AcceptTimeout,
-        Kind::CloseIdle,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Restore,
-        Kind::ReleaseRestore,
-        Kind::Tick,
-    ],
-    endings: &[(Ending::Completed, false), (Ending::Handoff, false)],
-    ..BARE
+    offers: &[ROUTES, RUNS, EXPIRES, WAKES, TIMEOUTS, RESTORES, &[Kind::CloseIdle]],
+    endings: COMPLETES_OR_HANDS_OFF,
+    ..FAILS_AND_WAITS
 };
 
 /// The next larger bound of [`RESTORED_CLOCKS`]: one more tick of a lease.
@@ -231,38 +129,12 @@ pub(super) const CRASH_GRAIN: World = World {
     name: "crash-grain",
     shows: "the daemon crashes or detaches between any two steps of a launch and of a run, and keepers die; processes do not care",
     keys: &["issue/1", "ship/1"],
-    kinds: &[TWICE],
-    deliveries: &[
-        keyed("start", 0, 0),
-        Delivery { when: When::Ended(WorkIx(0)), ..keyed("ship-it", 1, 1) },
-    ],
+    kinds: &[retried(TWICE)],
+    deliveries: &[note("start"), keyed("ship-it", 1, SECOND).once(When::Ended(FIRST))],
     works: &[work("fix", RUNS_ONCE), work("ship", HELD)],
-    retries: &[(WorkIx(0), 1), (WorkIx(1), 1)],
+    retries: &[(FIRST, 1), (SECOND, 1)],
     processes: 2,
-    offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Launch,
-        Kind::Pin,
-        Kind::Proceed,
-        Kind::LetGo,
-        Kind::ProcessEnds,
-        Kind::KeeperDies,
-        Kind::Complete,
-        Kind::Fail,
-        Kind::FireRetry,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::Detach,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Cancel,
-        Kind::Crash,
-        Kind::Tick,
-    ],
+    offers: &[ROUTES, RUNS, EXPIRES, FAILS, PROCESSES, &[Kind::Detach, Kind::Cancel, Kind::Crash]],
     ..BARE
 };
 

@@ -1,21 +1,21 @@
 //! Worlds of waits, wakes and timers.
 
 use crate::action::{Ending, Kind, Mark};
-use crate::index::WorkIx;
 use crate::worlds::parts::*;
-use crate::worlds::{Ask, Delivery, Of, Source, WaitDef, When, World};
+use crate::worlds::{Ask, Delivery, Of, WaitDef, When, World};
+
+/// Whatever may happen to a wait, and a person who has had enough of it.
+const WAITING: &[&[Kind]] = &[ROUTES, RUNS, EXPIRES, WAKES, TIMEOUTS, &[Kind::Cancel]];
 
 /// A resumable Work, a match, a timer.
 pub(super) const WAITS: World = World {
     name: "waits",
     shows: "match, timeout, cancel and registration in every order, for an attempt that resumes",
-    scopes: &["main"],
     keys: &["ci/1", "ci/2"],
-    types: &["note", "result"],
+    types: WITH_RESULTS,
     deliveries: WAIT_DELIVERIES,
     works: &[work("fix", RESUMES)],
-    waits: WAIT_DEFS,
-    lease: 1,
+    waits: &[CI.timed(1).after(EVERY_MARK), FOREIGN, ENDLESS],
     capacity: 2,
     depth_max: 5,
     offers: WAITING,
@@ -29,7 +29,7 @@ pub(super) const WAITS_LARGER: World = World { name: "waits-larger", lease: 2, .
 pub(super) const WAITS_NEXT_ATTEMPT: World = World {
     name: "waits-next-attempt",
     shows: "the same for an attempt that ends when it waits, so that the wake starts the next one",
-    deliveries: &[keyed("start", 0, 0), result("green"), result("red")],
+    deliveries: &[note("start"), result("green"), result("red")],
     works: &[work("fix", RUNS_ONCE)],
     ..WAITS
 };
@@ -38,28 +38,22 @@ pub(super) const WAITS_NEXT_ATTEMPT: World = World {
 pub(super) const WAITS_NEXT_ATTEMPT_LARGER: World =
     World { name: "waits-next-attempt-larger", lease: 2, ..WAITS_NEXT_ATTEMPT };
 
-/// No timer hides a lost wake here.
+/// No timer hides a lost wake here: without a clock nothing expires, so nothing needs recovery.
 pub(super) const WAIT_NO_TIMERS: World = World {
     name: "wait-no-timers",
     shows: "two Works wait without timeouts, so that no timer hides a lost wake",
-    scopes: &["main"],
     keys: &["ci/1", "ci/2"],
-    types: &["note", "result"],
+    types: WITH_RESULTS,
     deliveries: &[
-        keyed("start", 0, 0),
+        note("start"),
         result("green"),
-        keyed("other", 1, 1),
-        Delivery { kind: 1, when: When::Started(WorkIx(1)), ..keyed("blue", 1, 1) },
+        keyed("other", 1, SECOND),
+        Delivery { kind: 1, ..keyed("blue", 1, SECOND) }.once(When::Started(SECOND)),
     ],
     works: &[work("fix", RESUMES), work("ship", RUNS_ONCE)],
-    waits: &[
-        CI,
-        WaitDef { name: "deploy", work: WorkIx(1), keys: &[1], after: &[Mark::Start], ..CI },
-    ],
-    lease: 1,
-    capacity: 1,
+    waits: &[CI, WaitDef { name: "deploy", work: SECOND, keys: &[1], ..CI }.after(&[Mark::Start])],
     depth_max: 5,
-    offers: WAITING_UNTIMED,
+    offers: &[ROUTES, RUNS, WAKES, TIMEOUTS, &[Kind::Cancel]],
     ..BARE
 };
 
@@ -71,8 +65,8 @@ pub(super) const WAIT_NO_TIMERS_LARGER: World =
 pub(super) const PAUSES: World = World {
     name: "pauses",
     shows: "one wait follows another: a pause that only its timeout ends, and a wait for a result",
-    deliveries: &[keyed("start", 0, 0), result("green")],
-    waits: &[PAUSE, WaitDef { timeout: Some(1), ..CI }],
+    deliveries: &[note("start"), result("green")],
+    waits: &[PAUSE, CI.timed(1)],
     ..WAITS
 };
 
@@ -83,17 +77,11 @@ pub(super) const PAUSES_LARGER: World = World { name: "pauses-larger", lease: 2,
 pub(super) const DEPTH: World = World {
     name: "depth",
     shows: "a root allows one derivation: a timeout is refused, and so is the continuation of one",
-    scopes: &["main"],
     keys: &["ci/1"],
-    types: &["note", "result"],
-    deliveries: &[keyed("start", 0, 0), result("green"), result("red")],
+    types: WITH_RESULTS,
+    deliveries: &[note("start"), result("green"), result("red")],
     works: &[work("fix", RESUMES)],
-    waits: &[
-        WaitDef { timeout: Some(1), ..CI },
-        WaitDef { name: "again", timeout: Some(1), after: &[Mark::Latest], ..CI },
-    ],
-    lease: 1,
-    capacity: 1,
+    waits: &[CI.timed(1), WaitDef { name: "again", ..CI }.timed(1).after(&[Mark::Latest])],
     depth_max: 1,
     offers: WAITING,
     ..BARE
@@ -109,47 +97,27 @@ pub(super) const WAIT_RACES: World = World {
     keys: &["ci/1"],
     types: &["note", "result", "core.turn.ended"],
     deliveries: &[
-        keyed("start", 0, 0),
+        note("start"),
         result("green"),
-        Delivery { when: When::Exists(WorkIx(0)), ..asks("release", Ask::Release(WorkIx(0))) },
+        asks("release", Ask::Release(FIRST)).once(When::Exists(FIRST)),
     ],
     works: &[work("fix", RESUMES)],
     waits: &[
-        WaitDef { types: &[], timeout: Some(1), after: &[Mark::Start], ..CI },
-        WaitDef {
-            name: "echo",
-            types: &[2],
-            timeout: Some(1),
-            source: Some(Source { key: 0, scope: 0, events: &[Of::Ended(0, 1)] }),
-            after: &[Mark::Start],
-            ..CI
-        },
+        WaitDef { types: &[], ..CI }.timed(1).after(&[Mark::Start]),
+        WaitDef { name: "echo", types: &[2], ..CI }
+            .subscribing(&[Of::Ended(0, 1)])
+            .timed(1)
+            .after(&[Mark::Start]),
     ],
-    turns: &[(WorkIx(0), 1)],
-    lease: 1,
-    capacity: 1,
+    turns: &attempts::<1>(FIRST),
     depth_max: 2,
     offers: &[
-        Kind::Accept,
-        Kind::Evaluate,
-        Kind::CommitRoute,
-        Kind::Claim,
-        Kind::ClearNeverHanded,
-        Kind::Pin,
-        Kind::Complete,
-        Kind::ClaimRecovery,
-        Kind::SettleRecovery,
-        Kind::RegisterWait,
-        Kind::Wake,
-        Kind::FireTimer,
-        Kind::AcceptTimeout,
-        Kind::Translate,
-        Kind::Vacate,
-        Kind::ProcessExits,
-        Kind::Hold,
-        Kind::Release,
-        Kind::Cancel,
-        Kind::Tick,
+        ROUTES,
+        RUNS,
+        EXPIRES,
+        WAKES,
+        TIMEOUTS,
+        &[Kind::Translate, Kind::Hold, Kind::Release, Kind::Cancel],
     ],
     endings: &[(Ending::Completed, false), (Ending::Handoff, true)],
     ..BARE
