@@ -22,7 +22,7 @@ use crate::action::{Action, Commit};
 use crate::index::{EventIx, WaitIx, WorkIx, below};
 use crate::mutants::Mutant;
 use crate::outcome::Outcome;
-use crate::state::Facts;
+use crate::state::{Attempt, AttemptStatus, Facts, Wait, Work};
 use crate::worlds::World;
 
 /// One invariant.
@@ -163,6 +163,37 @@ impl<'a> Step<'a> {
             || self.before.works() != self.after.works()
             || self.before.events() != self.after.events()
             || self.before.waits() != self.after.waits()
+    }
+
+    /// A Work before and after.
+    fn work(&self, work: WorkIx) -> (&'a Work, &'a Work) {
+        (self.before.work(work), self.after.work(work))
+    }
+
+    /// The last attempt of a Work before and after.
+    fn attempt(&self, work: WorkIx) -> (&'a Attempt, &'a Attempt) {
+        (&self.before.work(work).attempt, &self.after.work(work).attempt)
+    }
+
+    /// A wait before and after.
+    fn wait(&self, wait: WaitIx) -> (&'a Wait, &'a Wait) {
+        (self.before.wait(wait), self.after.wait(wait))
+    }
+
+    /// Whether a Work stands: it outlives its attempts. JOB-14
+    fn stands(&self, work: WorkIx) -> bool {
+        self.world.kind(self.before.work(work).kind).standing
+    }
+
+    /// Whether this step ended the last attempt of a Work as failed.
+    fn fails(&self, work: WorkIx) -> bool {
+        let (before, after) = self.attempt(work);
+        before.status != AttemptStatus::Failed && after.status == AttemptStatus::Failed
+    }
+
+    /// The Works whose last attempt this step ended as failed.
+    fn failed(&self) -> impl Iterator<Item = WorkIx> {
+        self.before().works().filter(|work| self.fails(*work))
     }
 
     /// Events this step accepted.

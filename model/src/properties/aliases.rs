@@ -6,7 +6,6 @@ use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Refusal, RouteMark};
 use crate::properties::{Holds, Moment, Property, Step};
 use crate::state::{Flag, ITSELF_REJECTED, WaitStatus};
-use crate::worlds::Origin;
 
 /// The properties of this area.
 pub const ALL: &[Property] = &[
@@ -63,7 +62,7 @@ pub const NOTHING_SKIPPED: Property = Property {
     caught: &[(Mutant::CheckpointWithoutAlias, "subscriptions")],
     holds: Holds::Step(|step| {
         step.before().waits().all(|wait| {
-            let (before, after) = (step.before.wait(wait), step.after.wait(wait));
+            let (before, after) = step.wait(wait);
             let stands = before.subscribed == Flag::Yes && after.subscribed == Flag::Yes;
             !stands || passed(step, wait).all(|source| settled(step, wait, source))
         })
@@ -114,14 +113,8 @@ pub const OWN_KEY: Property = Property {
 };
 
 fn aliases<'a>(now: &'a Moment<'_>) -> impl Iterator<Item = (EventIx, WaitIx, EventIx)> + 'a {
-    now.accepted().filter_map(|event| match now.world.origin(event) {
-        Origin::Alias(wait, source) => Some((event, wait, source)),
-        Origin::Delivery(_)
-        | Origin::Timeout(_)
-        | Origin::Continuation(_)
-        | Origin::Ended(..)
-        | Origin::Created(_)
-        | Origin::Retry(..) => None,
+    now.accepted().filter_map(|event| {
+        now.world.origin(event).alias().map(|(wait, source)| (event, wait, source))
     })
 }
 
@@ -207,7 +200,7 @@ pub const AT_MOST_ONE: Property = Property {
 };
 
 fn is_alias(step: &Step<'_>, event: EventIx) -> bool {
-    matches!(step.world.origin(event), Origin::Alias(..))
+    step.world.origin(event).alias().is_some()
 }
 
 /// A burst at the source is not reduced to its first event.
@@ -242,15 +235,9 @@ pub const SILENT: Property = Property {
     rules: &["OURS-07", "OURS-17"],
     caught: &[(Mutant::SilencedTranslated, "aliases")],
     holds: Holds::Step(|step| {
-        step.newly_accepted().all(|event| match step.world.origin(event) {
-            Origin::Alias(_, source) => !step.before.silenced(source),
-            Origin::Delivery(_)
-            | Origin::Timeout(_)
-            | Origin::Continuation(_)
-            | Origin::Ended(..)
-            | Origin::Created(_)
-            | Origin::Retry(..) => true,
-        })
+        step.newly_accepted()
+            .filter_map(|event| step.world.origin(event).alias())
+            .all(|(_, source)| !step.before.silenced(source))
     }),
 };
 

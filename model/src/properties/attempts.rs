@@ -133,7 +133,7 @@ pub const ONE_ATTEMPT: Property = Property {
     ],
     holds: Holds::Step(|step| {
         step.before().works().all(|work| {
-            let (before, after) = (step.before.work(work).attempt, step.after.work(work).attempt);
+            let (before, after) = step.attempt(work);
             let same = after.number == before.number;
             let restarted = claimed(step) == Some(work) && before.status == AttemptStatus::Running;
             !restarted && (same || (!before.status.open() && after.number == before.number + 1))
@@ -155,7 +155,7 @@ pub const KEEPS_TRIGGER: Property = Property {
     caught: &[(Mutant::ResumeReplacesTrigger, "waits")],
     holds: Holds::Step(|step| {
         step.before().works().all(|work| {
-            let (before, after) = (step.before.work(work).attempt, step.after.work(work).attempt);
+            let (before, after) = step.attempt(work);
             before.number == 0 || after.number != before.number || after.trigger == before.trigger
         })
     }),
@@ -294,7 +294,7 @@ pub const RECOVERY_KEEPS: Property = Property {
     ],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::ClaimRecovery { work }) => {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let same = (
                 before.attempt.number,
                 before.attempt.trigger,
@@ -363,8 +363,8 @@ pub const FAILURE_HOLDS: Property = Property {
     rules: &["RETRY-06", "RETRY-09", "ADOPT-20", "ADOPT-21"],
     caught: &[(Mutant::FailureUnheld, "attempts")],
     holds: Holds::Step(|step| {
-        step.before().works().filter(|work| failed(step, *work)).all(|work| {
-            let (before, seen) = (step.before.work(work), step.after.work(work));
+        step.failed().all(|work| {
+            let (before, seen) = step.work(work);
             let policy = step.world.policy(seen.kind, before.attempt.generation);
             let spent = policy.uses_up(before.failures + 1);
             let excepted = step.world.kind(seen.kind).standing || seen.status.terminal();
@@ -372,9 +372,3 @@ pub const FAILURE_HOLDS: Property = Property {
         })
     }),
 };
-
-/// Whether this step ended the last attempt of a Work as failed.
-pub(super) fn failed(step: &Step<'_>, work: WorkIx) -> bool {
-    let (before, after) = (step.before.work(work).attempt, step.after.work(work).attempt);
-    before.status != AttemptStatus::Failed && after.status == AttemptStatus::Failed
-}

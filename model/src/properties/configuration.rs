@@ -17,7 +17,7 @@ pub const PINNED: Property = Property {
     caught: &[(Mutant::ReloadUnpins, "configuration"), (Mutant::ResumeRepins, "configuration")],
     holds: Holds::Step(|step| {
         step.before().works().all(|work| {
-            let (before, after) = (step.before.work(work).attempt, step.after.work(work).attempt);
+            let (before, after) = step.attempt(work);
             match before.number == after.number {
                 true => before.generation == after.generation,
                 false => after.generation == step.before.current().generation,
@@ -90,7 +90,7 @@ pub const ACTIVE_TIME: Property = Property {
     holds: Holds::Step(|step| {
         let tick = matches!(step.action, Action::World(Env::Tick));
         step.before().works().all(|work| {
-            let (before, after) = (step.before.work(work).attempt, step.after.work(work).attempt);
+            let (before, after) = step.attempt(work);
             let new = claimed(step) == Some(work) && before.status != AttemptStatus::Parked;
             let spent = match (tick, before.status) {
                 (true, AttemptStatus::Running) => before.active.later(),

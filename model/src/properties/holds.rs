@@ -66,7 +66,7 @@ pub const HOLDS_STAND: Property = Property {
             Some(_) | None => false,
         };
         step.before().works().filter(|work| released != Some(*work)).all(|work| {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             after.status.terminal()
                 || before
                     .holds

@@ -47,7 +47,7 @@ pub const ADOPTS: Property = Property {
     caught: &[(Mutant::AdoptionNewAttempt, "recovery")],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::SettleRecovery { work, verdict: Verdict::Adopted, .. }) => {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let rightful = Attempt { phase: Phase::Pinned, ..before.attempt };
             after.attempt == rightful
                 && after.failures == before.failures
@@ -64,7 +64,7 @@ pub const DETACHES: Property = Property {
     caught: &[(Mutant::DetachKeepsAuthority, "recovery"), (Mutant::DetachEndsAttempt, "recovery")],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::Detach { work, .. }) => {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let attempt = Attempt { lease: 0, ..before.attempt };
             let rightful = Work { attempt, host: Flag::No, process: after.process, ..*before };
             *after == rightful && step.before.events() == step.after.events()

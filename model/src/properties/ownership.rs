@@ -72,8 +72,8 @@ pub const MAPPED: Property = Property {
         (Mutant::NamedGenerationMapped, "terminal"),
     ],
     holds: Holds::Step(|step| {
-        step.newly_accepted().all(|event| match step.world.origin(event) {
-            Origin::Delivery(delivery) => {
+        step.newly_accepted().all(|event| {
+            step.world.origin(event).delivery().is_none_or(|delivery| {
                 let def = step.world.delivery(delivery);
                 let sent = def.key.filter(|_| def.asks.is_none());
                 let named = sent.filter(|key| step.world.resource(*key) != *key);
@@ -85,13 +85,7 @@ pub const MAPPED: Property = Property {
                     (Some(key), None) => newest(key),
                     (None, named) => named.is_none(),
                 }
-            }
-            Origin::Timeout(_)
-            | Origin::Continuation(_)
-            | Origin::Alias(..)
-            | Origin::Ended(..)
-            | Origin::Created(_)
-            | Origin::Retry(..) => true,
+            })
         })
     }),
 };

@@ -40,7 +40,7 @@ pub const STOPPED_AFTER: Property = Property {
             .filter(|work| step.after.work(*work).status == WorkStatus::Cancelled);
         !committed
             || ended.into_iter().all(|work| {
-                let (before, after) = (step.before.work(work), step.after.work(work));
+                let (before, after) = step.work(work);
                 !(before.process.runs() || before.process == Process::Held)
                     || after.process == before.process
             })
@@ -54,7 +54,7 @@ pub const AFTER_PIN: Property = Property {
     caught: &[(Mutant::ProcessBeforePin, "crash-grain"), (Mutant::ProceedBeforePin, "crash-grain")],
     holds: Holds::Step(|step| {
         step.before().works().all(|work| {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let starts = after.process.runs() && !before.process.runs();
             let pinned = before.attempt.phase == Phase::Pinned;
             !starts || pinned || !step.world.binding(work).holds
@@ -97,7 +97,7 @@ pub const RESULT_KEPT: Property = Property {
     caught: &[(Mutant::AdoptionLosesResult, "crash-grain")],
     holds: Holds::Step(|step| {
         step.before().works().all(|work| {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let gone = before.process == Process::Finished && after.process != Process::Finished;
             let rightly = match step.action {
                 Action::Commit(

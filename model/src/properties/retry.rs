@@ -4,7 +4,7 @@ use crate::action::{Action, Commit, Env, Hint};
 use crate::index::{EventIx, WorkIx};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Refusal, RouteMark};
-use crate::properties::attempts::{claimed, failed};
+use crate::properties::attempts::claimed;
 use crate::properties::{Holds, Moment, Property, Step};
 use crate::state::{
     AttemptStatus, Hold, Holds as Reasons, ITSELF_REJECTED, Input, Timer, WorkStatus,
@@ -36,14 +36,9 @@ fn policy<'a>(step: &'a Step<'_>, work: WorkIx) -> &'a Policy {
     step.world.policy(failing.kind, failing.attempt.generation)
 }
 
-fn standing(step: &Step<'_>, work: WorkIx) -> bool {
-    step.world.kind(step.before.work(work).kind).standing
-}
-
 /// The Works that failed in this step, standing Work apart, each with the number of its failure.
 fn failures<'a>(step: &'a Step<'_>) -> impl Iterator<Item = (WorkIx, u8)> + 'a {
-    let counted =
-        step.before().works().filter(|work| failed(step, *work) && !standing(step, *work));
+    let counted = step.failed().filter(|work| !step.stands(*work));
     counted.map(|work| (work, step.before.work(work).failures + 1))
 }
 
@@ -99,10 +94,10 @@ pub const HINTED: Property = Property {
         (Mutant::StandingRetries, "hints"),
     ],
     holds: Holds::Step(|step| {
-        step.before().works().filter(|work| failed(step, *work)).all(|work| {
+        step.failed().all(|work| {
             let armed = step.after.work(work).retry;
             let asked = (hint(step) == Hint::Valid).then_some(step.world.hint);
-            if standing(step, work) {
+            if step.stands(work) {
                 return armed == asked.map_or(Timer::NONE, Timer::due_in);
             }
             let count = step.before.work(work).failures + 1;
@@ -129,7 +124,7 @@ pub const COUNTED: Property = Property {
         };
         step.before().works().all(|work| {
             let (before, after) = (step.before.work(work).failures, step.after.work(work).failures);
-            let counts = failed(step, work) && !standing(step, work);
+            let counts = step.fails(work) && !step.stands(work);
             match again == Some(work) {
                 true => after == 0,
                 false => after == before + u8::from(counts),
@@ -150,7 +145,7 @@ pub const LAST: Property = Property {
     ],
     holds: Holds::Step(|step| {
         failures(step).all(|(work, count)| {
-            let (before, seen) = (step.before.work(work), step.after.work(work));
+            let (before, seen) = step.work(work);
             let pinned = policy(step, work);
             let armed = seen.backoff > 0 || seen.retry != Timer::NONE;
             match (pinned.uses_up(count), pinned.exhausted) {
@@ -175,10 +170,10 @@ pub const BOUNDED: Property = Property {
     rules: &["RETRY-03", "RETRY-18", "RETRY-06"],
     caught: &[(Mutant::ExhaustionArms, "retry"), (Mutant::HintImmediate, "retry")],
     holds: Holds::Step(|step| {
-        step.before().works().filter(|work| failed(step, *work)).all(|work| {
+        step.failed().all(|work| {
             let seen = step.after.work(work);
             let budget = policy(step, work).budget;
-            let within = standing(step, work) || (1..budget).contains(&seen.failures);
+            let within = step.stands(work) || (1..budget).contains(&seen.failures);
             seen.retry == Timer::NONE || (within && seen.retry != Timer::due_in(0))
         })
     }),
@@ -231,7 +226,7 @@ pub const FIRES: Property = Property {
     ],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::FireRetry { work, attempt }) => {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let kept = (before.status, before.attempt, before.backoff, before.holds)
                 == (after.status, after.attempt, after.backoff, after.holds);
             let due = before.retry.ticks() == Some(0) && before.backoff == attempt;
@@ -256,7 +251,7 @@ pub const ROUTES: Property = Property {
     ],
     holds: Holds::Step(|step| match routed_retry(step) {
         Some((event, work, attempt)) => {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let made = step.after.event(event);
             if before.status.terminal() {
                 return made.mark == RouteMark::Terminal && only_marked(step, event);
@@ -307,11 +302,10 @@ pub const STANDS: Property = Property {
         (Mutant::FiringEndsBackoff, "retry"),
     ],
     holds: Holds::Step(|step| {
-        let refused =
-            |work| standing(step, work) && refused_retry(step).map(|it| it.0) == Some(work);
+        let refused = |work| step.stands(work) && refused_retry(step).map(|it| it.0) == Some(work);
         let waiting = step.before().works().filter(|work| step.before.work(*work).backoff > 0);
         waiting.into_iter().all(|work| {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             if after.backoff == before.backoff {
                 return after.retry == moved(step, work);
             }
@@ -361,7 +355,7 @@ pub const BY_HAND: Property = Property {
     ],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::Retry { work, request, .. }) => {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let mut rightful = *before;
             rightful.backoff = 0;
             rightful.retry = Timer::NONE;
@@ -390,12 +384,12 @@ pub const LIMITED: Property = Property {
     ],
     holds: Holds::Step(|step| match refused_retry(step) {
         Some((work, attempt)) => {
-            let (before, after) = (step.before.work(work), step.after.work(work));
+            let (before, after) = step.work(work);
             let due = step.world.retry_of(work, attempt);
             let noted =
                 due.is_some_and(|due| step.after.event(due).rejected & ITSELF_REJECTED != 0);
             let mut rightful = *before;
-            match standing(step, work) {
+            match step.stands(work) {
                 true => (rightful.backoff, rightful.retry) = (0, Timer::NONE),
                 false => {
                     rightful.retry = Timer::DISABLED;

@@ -4,7 +4,6 @@ use crate::action::{Action, Commit, Ending};
 use crate::index::WorkIx;
 use crate::mutants::Mutant;
 use crate::outcome::Outcome;
-use crate::properties::attempts::failed;
 use crate::properties::{Holds, Property, Step};
 use crate::state::{ITSELF_REJECTED, Timer, WorkStatus};
 use crate::worlds::Origin;
@@ -102,16 +101,12 @@ pub const STANDS: Property = Property {
             Some(Commit::CommitRoute { .. }) => true,
             Some(_) | None => false,
         };
-        rightly || step.before().works().all(|work| !ended(step, work) || !stands(step, work))
+        rightly || step.before().works().all(|work| !ended(step, work) || !step.stands(work))
     }),
 };
 
 fn ended(step: &Step<'_>, work: WorkIx) -> bool {
     !step.before.work(work).status.terminal() && step.after.work(work).status.terminal()
-}
-
-fn stands(step: &Step<'_>, work: WorkIx) -> bool {
-    step.world.kind(step.before.work(work).kind).standing
 }
 
 /// The next event starts it again, however often it failed.
@@ -120,12 +115,10 @@ pub const STANDING_FAILS: Property = Property {
     rules: &["JOB-16", "JOB-27", "JOB-15"],
     caught: &[(Mutant::StandingExhausts, "standing")],
     holds: Holds::Step(|step| {
-        step.before().works().filter(|work| failed(step, *work) && stands(step, *work)).all(
-            |work| {
-                let (before, after) = (step.before.work(work), step.after.work(work));
-                before.holds == after.holds && before.failures == after.failures
-            },
-        )
+        step.failed().filter(|work| step.stands(*work)).all(|work| {
+            let (before, after) = step.work(work);
+            before.holds == after.holds && before.failures == after.failures
+        })
     }),
 };
 

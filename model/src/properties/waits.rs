@@ -122,7 +122,7 @@ pub const WATERMARK_KEPT: Property = Property {
             Some(_) | None => None,
         };
         step.before().waits().all(|wait| {
-            let (before, after) = (step.before.wait(wait), step.after.wait(wait));
+            let (before, after) = step.wait(wait);
             match declared {
                 Some((registered, watermark)) if registered == wait => after.watermark == watermark,
                 Some(_) | None => after.watermark == before.watermark,
