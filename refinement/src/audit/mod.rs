@@ -1,12 +1,17 @@
 //! The audit: a finished journal replayed against the law, row by row and Work by Work.
 //!
-//! `rows` reads a database or an export; `ledger` keeps what the rows say across Works; `stage` makes of each row a
-//! world of the model that is just large enough for it; `judge` asks the model's step function what the answer had to
-//! be and compares. Nothing here looks at the runtime's tables beyond the journal and its seals: what the journal does not
-//! say is counted as not judged, never as lawful.
+//! `rows` reads a database or an export; `act` is what each row asked for, with `args`, and `answer` what it was answered;
+//! `ledger` keeps what the rows say across Works, in the `facts` of each thing; `stage` makes of each row a world of the
+//! model that is just large enough for it; `judge` asks the model's step function what the answer had to be and compares.
+//! Nothing here looks at the runtime's tables beyond the journal and its seals: what the journal does not say is counted as
+//! not judged, never as lawful.
+//!
+//! A new action begins in `act`, a new table in `facts`; the docs of `judge` and `stage` say where each goes on from there.
 
 mod act;
 mod answer;
+mod args;
+mod facts;
 mod judge;
 mod ledger;
 mod rows;

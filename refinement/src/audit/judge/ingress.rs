@@ -4,10 +4,15 @@ use abide_model::action::{Commit, Expect};
 use abide_model::index::{DeliveryIx, EventIx, WorkIx};
 use serde_json::json;
 
-use super::super::act::{self, Accept, CreateWork};
-use super::super::ledger::{Born, Event, NameNo};
+use super::super::args::{Accept, CreateWork, Operator};
+use super::super::facts::{Born, Event, NameNo};
 use super::super::stage::{Asks, At, Offer, Stage};
-use super::{CORE, CORE_SOURCE, Judge, Made, Skip, Trial, blank, delivery, is_cores};
+use super::{Judge, Made, Skip, Trial};
+
+/// Types that begin like this are core's own. CAUSE-07
+const CORE: &str = "core.";
+/// The source of what core makes itself.
+const CORE_SOURCE: &str = "core";
 
 impl Judge {
     pub(super) fn accept(&mut self, now: i64, accept: &Accept) -> Result<Trial, Skip> {
@@ -52,12 +57,12 @@ impl Judge {
         });
         let subject =
             target.flatten().or_else(|| key.and_then(|key| self.ledger.keys[key.0].owner));
-        let delivery = delivery(at);
+        let delivery = at.delivery();
         let mut trial = self.set(stage, subject, Commit::Accept { delivery })?;
         let event = Event {
             key,
             target: target.flatten(),
-            ..blank(Born::Sent, kind, scope, accept.max_depth)
+            ..Event::blank(Born::Sent, kind, scope, accept.max_depth)
         };
         trial.offered.push((at, event));
         Ok(trial)
@@ -77,7 +82,7 @@ impl Judge {
         let mut stage = Stage::new(&self.ledger, now);
         let by = stage.request(known);
         let at = match &original {
-            Some(event) if is_cores(event) => stage.cores(seq),
+            Some(event) if event.is_cores() => stage.cores(seq),
             Some(_) => stage.event(seq),
             None => stage.offer(stage.blank()),
         };
@@ -85,16 +90,16 @@ impl Judge {
             stage.asks(by, Asks::Replay(of));
         }
         let subject = original.and_then(|event| event.work);
-        let commit = Commit::Replay { event: EventIx(0), request: delivery(by) };
+        let commit = Commit::Replay { event: EventIx(0), request: by.delivery() };
         // A Work that is undecided is no less replayed to.
         let mut trial = self.set(stage, subject, commit)?;
-        trial.commit = Commit::Replay { event: trial.set.slot(at), request: delivery(by) };
+        trial.commit = Commit::Replay { event: trial.set.slot(at), request: by.delivery() };
         if let Some(original) = original {
             let left = original.left.saturating_sub(1);
             let event = Event {
                 key,
                 target: original.target,
-                ..blank(Born::Sent, original.kind, original.scope, left)
+                ..Event::blank(Born::Sent, original.kind, original.scope, left)
             };
             trial.offered.push((by, event));
         }
@@ -130,7 +135,7 @@ impl Judge {
             let authorised = create.authorised;
             stage.asks(by, Asks::Create { parent: parent.map(|work| work.0), authorised });
         }
-        let mut trial = self.set(stage, None, Commit::CreateWork { request: delivery(by) })?;
+        let mut trial = self.set(stage, None, Commit::CreateWork { request: by.delivery() })?;
         trial.made = Some(Made {
             ix: fresh,
             name: self.next_name(create.work.clone()),
@@ -138,11 +143,11 @@ impl Judge {
             standing: create.standing,
             succeeds: None,
         });
-        trial.offered.push((by, blank(Born::Asked, kind, scope, create.max_depth)));
+        trial.offered.push((by, Event::blank(Born::Asked, kind, scope, create.max_depth)));
         Ok(trial)
     }
 
-    pub(super) fn reopen(&mut self, now: i64, of: &act::Operator) -> Result<Trial, Skip> {
+    pub(super) fn reopen(&mut self, now: i64, of: &Operator) -> Result<Trial, Skip> {
         let known = self.ledger.requests.get(&of.request).copied();
         let work = self.judged(&of.work)?;
         let next = work.and_then(|work| self.ledger.next_key(work));
@@ -178,13 +183,14 @@ impl Judge {
             stage.asks(by, Asks::Reopen(ix.0));
         }
         let expect = self.expect(work, of.expect);
-        let commit = Commit::Reopen { work: ix, expect, request: delivery(by) };
+        let commit = Commit::Reopen { work: ix, expect, request: by.delivery() };
         let mut trial = self.set(stage, work, commit)?;
         trial.made = made;
         if let Some(scope) = scope {
-            trial
-                .offered
-                .push((by, blank(Born::Asked, kind, scope, self.depth(of.max_depth, scope))));
+            trial.offered.push((
+                by,
+                Event::blank(Born::Asked, kind, scope, self.depth(of.max_depth, scope)),
+            ));
         }
         Ok(trial)
     }
@@ -193,7 +199,7 @@ impl Judge {
     pub(super) fn requested(
         &mut self,
         now: i64,
-        of: &act::Operator,
+        of: &Operator,
         kind: &str,
         asks: impl FnOnce(WorkIx) -> Asks,
         commit: impl FnOnce(WorkIx, Expect, DeliveryIx) -> Commit,
@@ -209,21 +215,21 @@ impl Judge {
             stage.asks(by, asks(ix));
         }
         let expect = self.expect(work, of.expect);
-        let mut trial = self.set(stage, work, commit(ix, expect, delivery(by)))?;
+        let mut trial = self.set(stage, work, commit(ix, expect, by.delivery()))?;
         if let Some(scope) = scope {
             let left = self.depth(of.max_depth, scope);
-            trial.offered.push((by, blank(Born::Asked, kind, scope, left)));
+            trial.offered.push((by, Event::blank(Born::Asked, kind, scope, left)));
         }
         Ok(trial)
     }
 
-    pub(super) fn release(&mut self, now: i64, of: &act::Operator) -> Result<Trial, Skip> {
+    pub(super) fn release(&mut self, now: i64, of: &Operator) -> Result<Trial, Skip> {
         let asks = |work: WorkIx| Asks::Release(work.0);
         let commit = |work, expect, request| Commit::Release { work, expect, request };
         self.requested(now, of, "core.work.released", asks, commit)
     }
 
-    pub(super) fn retry(&mut self, now: i64, of: &act::Operator) -> Result<Trial, Skip> {
+    pub(super) fn retry(&mut self, now: i64, of: &Operator) -> Result<Trial, Skip> {
         let asks = |work: WorkIx| Asks::Retry(work.0);
         let commit = |work, expect, request| Commit::Retry { work, expect, request };
         self.requested(now, of, "core.retry.requested", asks, commit)
@@ -253,9 +259,9 @@ impl Judge {
         if known.is_none() {
             stage.asks(by, Asks::ReleaseRestore);
         }
-        let mut trial = self.set(stage, None, Commit::ReleaseRestore { request: delivery(by) })?;
+        let mut trial = self.set(stage, None, Commit::ReleaseRestore { request: by.delivery() })?;
         let left = self.depth(max_depth, scope);
-        trial.offered.push((by, blank(Born::Asked, kind, scope, left)));
+        trial.offered.push((by, Event::blank(Born::Asked, kind, scope, left)));
         Ok(trial)
     }
 

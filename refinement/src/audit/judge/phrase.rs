@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use super::super::answer::Answer;
 use super::super::rows::Ids;
 use super::super::stage::Staged;
-use super::{EPOCHS, Judge, Trial};
+use super::{Judge, Trial};
+
+/// Claims that one attempt may have in one incarnation. OURS-21
+const EPOCHS: u64 = 1_000_000_000;
 
 impl Judge {
     /// The law's answer in the words of a journal.

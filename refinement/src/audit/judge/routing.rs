@@ -3,13 +3,14 @@
 use abide_model::action::Commit;
 use abide_model::index::EventIx;
 use abide_model::outcome::RouteMark;
+use abide_model::state::Proposal;
 use serde_json::json;
 
-use super::super::act::CommitRoute;
 use super::super::answer::Answer;
-use super::super::ledger::{Born, Event, KeyNo};
-use super::super::stage::{self, Decides, Stage};
-use super::{Judge, Made, Skip, Trial, delivery, does, is_cores};
+use super::super::args::{CommitRoute, Decision};
+use super::super::facts::{Born, Event, KeyNo};
+use super::super::stage::{Decides, DoesWhat, Stage};
+use super::{Judge, Made, Skip, Trial};
 
 impl Judge {
     pub(super) fn commit_route(
@@ -96,16 +97,11 @@ impl Judge {
             | Born::Created
             | Born::Unknown => stage.decided(seq, decides),
         };
-        stage.staged(at, |event| event.proposal = stage::proposal(fresh));
+        stage.staged(at, |event| event.proposal = proposal(fresh));
         let mut trial = self.set(stage, work, Commit::CommitRoute { event: EventIx(0) })?;
         trial.commit = Commit::CommitRoute { event: trial.set.slot(at) };
         trial.made = made;
         Ok(trial)
-    }
-
-    /// An event that no row which was judged accepted cannot be put before the law.
-    pub(super) fn is_known(&self, event: &Event) -> Result<(), Skip> {
-        if event.born == Born::Unknown { Err(Skip::Unknown) } else { Ok(()) }
     }
 
     pub(super) fn unknown_event(
@@ -118,7 +114,7 @@ impl Judge {
         }
         let mut stage = Stage::new(&self.ledger, now);
         let at = stage.offer(stage.blank());
-        self.set(stage, None, commit(delivery(at).into()))
+        self.set(stage, None, commit(at.delivery().into()))
     }
 
     /// An event that has a mark answers by the mark alone.
@@ -131,7 +127,7 @@ impl Judge {
     ) -> Result<Trial, Skip> {
         let mut stage = Stage::new(&self.ledger, now);
         let at = stage.event(seq);
-        self.set(stage, event.work, commit(delivery(at).into()))
+        self.set(stage, event.work, commit(at.delivery().into()))
     }
 
     pub(super) fn reload(&mut self, now: i64, config: &str) -> Result<Trial, Skip> {
@@ -165,9 +161,24 @@ impl Judge {
         if let Some(work) = work {
             stage.open(work);
         }
-        let at = if is_cores(&event) { stage.cores(seq) } else { stage.event(seq) };
+        let at = if event.is_cores() { stage.cores(seq) } else { stage.event(seq) };
         let mut trial = self.set(stage, work, commit(EventIx(0)))?;
         trial.commit = commit(trial.set.slot(at));
         Ok(trial)
+    }
+}
+
+/// Whether a proposal reads what stands.
+fn proposal(fresh: bool) -> Proposal {
+    if fresh { Proposal::Fresh } else { Proposal::Stale }
+}
+
+const fn does(decision: Decision) -> DoesWhat {
+    match decision {
+        Decision::Decline => DoesWhat::Decline,
+        Decision::Drop => DoesWhat::Drop,
+        Decision::Close => DoesWhat::Close,
+        Decision::Update => DoesWhat::Update,
+        Decision::Work => DoesWhat::Work,
     }
 }

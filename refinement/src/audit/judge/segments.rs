@@ -4,9 +4,9 @@ use abide_model::action::{self, Commit};
 use abide_model::index::WorkIx;
 use abide_model::state::Facts;
 
-use super::super::act::{self, By, Claim, Id};
 use super::super::answer::Answer;
-use super::super::ledger::WorkNo;
+use super::super::args::{self, By, Claim, Id};
+use super::super::facts::WorkNo;
 use super::super::stage::{self, Stage};
 use super::{Judge, Leaves, Skip, Trial};
 
@@ -18,7 +18,7 @@ impl Judge {
         if let Some(wait) = work.and_then(|work| self.ledger.works[work.0].wake) {
             stage.wait(wait);
         }
-        let full = |scope: &act::Capacity| self.ledger.running_below(&scope.scope) >= scope.limit;
+        let full = |scope: &args::Capacity| self.ledger.running_below(&scope.scope) >= scope.limit;
         if claim.capacity.iter().any(full) {
             stage.is_full();
         }
@@ -74,16 +74,16 @@ impl Judge {
         &mut self,
         now: i64,
         by: &By,
-        hint: Option<act::Hint>,
+        hint: Option<args::Hint>,
     ) -> Result<Trial, Skip> {
         let (work, _) = self.shows(by)?;
         let most = work.map_or(0, |work| self.ledger.works[work.0].policy.hint_max);
         let (found, asked) = match hint {
             None => (action::Hint::None, None),
-            Some(act::Hint::Unreadable) => (action::Hint::Invalid, None),
-            Some(act::Hint::Delay(delay)) if delay < 1 => (action::Hint::Invalid, None),
-            Some(act::Hint::Delay(delay)) if delay > most => (action::Hint::Excessive, None),
-            Some(act::Hint::Delay(delay)) => (action::Hint::Valid, Some(delay)),
+            Some(args::Hint::Unreadable) => (action::Hint::Invalid, None),
+            Some(args::Hint::Delay(delay)) if delay < 1 => (action::Hint::Invalid, None),
+            Some(args::Hint::Delay(delay)) if delay > most => (action::Hint::Excessive, None),
+            Some(args::Hint::Delay(delay)) => (action::Hint::Valid, Some(delay)),
         };
         let mut trial = self.by(now, by, |work, by| Commit::Fail { work, by, hint: found })?;
         trial.leaves.retry_at = self.retry_at(now, work, asked);
@@ -117,15 +117,15 @@ impl Judge {
         &mut self,
         now: i64,
         by: &By,
-        ending: act::Ending,
+        ending: args::Ending,
         declares: bool,
     ) -> Result<Trial, Skip> {
         let (work, shown) = self.shows(by)?;
         let mut stage = Stage::new(&self.ledger, now);
         let ix = stage.opened(work);
         let (ending, close_after) = match ending {
-            act::Ending::Completed => (action::Ending::Completed, None),
-            act::Ending::Handoff { close_after } => (action::Ending::Handoff, close_after),
+            args::Ending::Completed => (action::Ending::Completed, None),
+            args::Ending::Handoff { close_after } => (action::Ending::Handoff, close_after),
         };
         if close_after.is_some() {
             stage.closes_after();
@@ -160,5 +160,38 @@ impl Judge {
         trial.leaves.expires_at = said.accepted().then_some(until);
         trial.lease(until, expires_at);
         Ok(trial)
+    }
+
+    pub(super) fn settle_recovery(
+        &mut self,
+        now: i64,
+        by: &By,
+        verdict: args::Verdict,
+    ) -> Result<Trial, Skip> {
+        let verdict = match verdict {
+            args::Verdict::Adopted => action::Verdict::Adopted,
+            args::Verdict::NotAdoptable => action::Verdict::NotAdoptable,
+        };
+        let mut trial =
+            self.by(now, by, |work, by| Commit::SettleRecovery { work, by, verdict })?;
+        trial.leaves.retry_at = self.retry_at(now, trial.subject, None);
+        Ok(trial)
+    }
+
+    pub(super) fn detach(&mut self, now: i64, by: &By) -> Result<Trial, Skip> {
+        let mut trial = self.by(now, by, |work, by| Commit::Detach { work, by })?;
+        // The lease is over at this instant. LEASE-02
+        trial.leaves.expires_at = Some(now);
+        Ok(trial)
+    }
+
+    pub(super) fn vacate(&mut self, now: i64, id: &Id, segment: (u32, u64)) -> Result<Trial, Skip> {
+        let work = self.judged(id)?;
+        let marked = work.and_then(|work| self.ledger.works[work.0].marked);
+        let segment = match marked == Some(segment) {
+            true => action::Authority::Current,
+            false => action::Authority::Stale,
+        };
+        self.simple(now, id, |work, _| Commit::Vacate { work, segment }, None)
     }
 }

@@ -5,12 +5,15 @@ use abide_model::index::{EventIx, WaitIx};
 use abide_model::outcome::RouteMark;
 use abide_model::state::{Timer, WaitStatus};
 
-use super::super::act::{self, Id, RegisterWait};
 use super::super::answer::Answer;
-use super::super::ledger::{Born, Event, KeyNo, NameNo, WaitFact, WaitNo, WorkNo};
+use super::super::args::{Deadline, Id, RegisterWait};
+use super::super::facts::{Born, Event, KeyNo, NameNo, WaitFact, WaitNo, WorkNo};
 use super::super::rows::Ids;
 use super::super::stage::{At, Stage, TooLarge};
-use super::{Judge, SOURCES, Skip, Trial};
+use super::{Judge, Skip, Trial};
+
+/// Events of a source that are staged for one row.
+const SOURCES: usize = 16;
 
 impl Judge {
     pub(super) fn register_wait(
@@ -73,8 +76,8 @@ impl Judge {
                 watermark: register.after,
                 winner: None,
                 fire_at: register.deadline.map(|deadline| match deadline {
-                    act::Deadline::At(at) => at,
-                    act::Deadline::After(length) => now.saturating_add(length),
+                    Deadline::At(at) => at,
+                    Deadline::After(length) => now.saturating_add(length),
                 }),
                 timer: Timer::NONE,
                 cause: None,
