@@ -202,7 +202,13 @@ fn live(session: &mut Session<'_>, nth: usize) {
         |command: Command| law::apply(session, now, &BENCH, &command).expect("the law answers");
     apply(Command::ClearNeverHanded { by });
     apply(Command::Pin { by, metadata: String::new() });
-    apply(Command::Complete { by, ending: abide::domain::Ending::Completed, status: None });
+    apply(Command::Complete {
+        by,
+        ending: abide::domain::Ending::Completed,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    });
 }
 
 fn start(session: &mut Session<'_>, now: Millis, seq: Seq) -> Authority {
@@ -220,6 +226,8 @@ fn start(session: &mut Session<'_>, now: Millis, seq: Seq) -> Authority {
         holds_until_pin: true,
         active: None,
         retry: RetryPolicy::default(),
+        injects: false,
+        interrupts: false,
     };
     let (attempt_uid, lease) = (AttemptUid::new(), Length::seconds(30));
     let claim = Command::Claim { work, attempt_uid, token, lease, pin, capacity: Vec::new() };

@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AttemptNo, AttemptUid, Authority, BindingPin, Deadline, Duration, Ending, Epoch, Generation,
-    Incarnation, Key, MarkKind, NewEvent, Proposal, ProposedWork, Request, RetryHint, ScopeLimit,
-    Segment, Seq, Source, StartReason, TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
+    AttemptNo, AttemptUid, Authority, BindingPin, Deadline, Duration, Ending, Epoch, EventUid,
+    Generation, Incarnation, IntentKind, IntentStatus, Key, MarkKind, NewEvent, Proposal,
+    ProposedWork, Request, RetryHint, ScopeLimit, Segment, SendAnswer, Seq, Source, StartReason,
+    TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
 };
 
 /// One committed step.
@@ -141,6 +142,36 @@ pub enum Command {
         /// How long it lasts from now.
         lease: Duration,
     },
+    /// Says that a send of an intent is now tried; the executor is called after it. POLICY-12
+    /// INJECT-21
+    Dispatch {
+        /// The holder.
+        by: Authority,
+        /// The intent's Event.
+        event: Seq,
+    },
+    /// Commits what the executor answered to a send. INJECT-01 POLICY-20
+    SettleDispatch {
+        /// The holder.
+        by: Authority,
+        /// The intent's Event.
+        event: Seq,
+        /// The answer.
+        answer: SendAnswer,
+        /// What the executor said of it, for people.
+        detail: String,
+    },
+    /// Asks for the running attempt to be stopped; the request is no input. CTRL-01
+    Interrupt {
+        /// The Work.
+        work: WorkId,
+        /// Its last attempt as the operator saw it; 0 for none. OURS-09
+        expect: Option<AttemptNo>,
+        /// The identity of the `core.manual.interrupt` Event.
+        request: Request,
+        /// The executor of the attempt's binding implements interrupt now. CTRL-06
+        implemented: bool,
+    },
     /// Ends the attempt with its work done, and publishes the status it declares. DONE-02 DONE-03
     /// ALIAS-15
     Complete {
@@ -150,6 +181,11 @@ pub enum Command {
         ending: Ending,
         /// What the executor says of its result, if anything; never interpreted.
         status: Option<String>,
+        /// Injected Events whose consumption the executor reports; what proves nothing is ignored.
+        /// INJECT-08 INJECT-11
+        proofs: Vec<EventUid>,
+        /// What the attempt has used so far, as JSON text; recorded and never looked at.
+        usage: Option<String>,
     },
     /// Ends the attempt as failed, and admits the failure under the pinned policy. RETRY-01
     Fail {
@@ -160,6 +196,11 @@ pub enum Command {
         /// What the executor says of the delay of a retry, if anything; only a valid one counts.
         /// RETRY-14 RETRY-16
         hint: Option<RetryHint>,
+        /// Injected Events whose consumption the executor reports; what proves nothing is ignored.
+        /// INJECT-08 INJECT-11
+        proofs: Vec<EventUid>,
+        /// What the attempt has used so far, as JSON text; recorded and never looked at.
+        usage: Option<String>,
     },
     /// Accepts the due retry Event of a failed attempt; nothing is claimed by it. RETRY-19 RETRY-20
     FireRetry {
@@ -188,6 +229,11 @@ pub enum Command {
         source: Option<Source>,
         /// Scopes beside the Work's own that the source may lie in. BIND-05
         read_scopes: Vec<String>,
+        /// Injected Events whose consumption the executor reports; what proves nothing is ignored.
+        /// INJECT-08 INJECT-11
+        proofs: Vec<EventUid>,
+        /// What the attempt has used so far, as JSON text; recorded and never looked at.
+        usage: Option<String>,
     },
     /// Wakes an active Wait with its lowest match. WAKE-02 WAKE-08
     Wake {
@@ -290,6 +336,9 @@ impl Command {
             Self::ClearNeverHanded { .. } => "clear_never_handed",
             Self::Pin { .. } => "pin",
             Self::Renew { .. } => "renew",
+            Self::Dispatch { .. } => "dispatch",
+            Self::SettleDispatch { .. } => "settle_dispatch",
+            Self::Interrupt { .. } => "interrupt",
             Self::Complete { .. } => "complete",
             Self::Fail { .. } => "fail",
             Self::FireRetry { .. } => "fire_retry",
@@ -400,6 +449,19 @@ pub enum Receipt {
         /// Milliseconds of trusted time.
         expires_at: crate::domain::Millis,
     },
+    /// The intent of an Event has this status.
+    Intent {
+        /// The Event.
+        event: Seq,
+        /// The Work.
+        work: WorkId,
+        /// The attempt it was committed for.
+        attempt: AttemptNo,
+        /// How it is to reach that attempt.
+        kind: IntentKind,
+        /// Where it is.
+        status: IntentStatus,
+    },
     /// The attempt ended and left its Work so.
     Ended {
         /// The Work.
@@ -490,6 +552,11 @@ pub enum Deferral {
     /// Route effects on one Work commit in acceptance order. OWN-05
     #[error("an earlier event of this work is not routed yet")]
     OutOfTurn,
+    /// Nothing is inferred where a route says nothing; the attempt ends some time. POLICY-32
+    #[error(
+        "the running attempt does not support what the event's route wants, and the route has no fallback"
+    )]
+    Unsupported,
     /// Nothing starts until a person says that the database's other life has ended. OURS-21
     #[error("the database was restored from a backup, and nobody has released it yet")]
     Restored,
@@ -545,6 +612,9 @@ pub enum Refusal {
     /// No Wait has this id.
     #[error("there is no such wait")]
     UnknownWait,
+    /// Nothing of this Event is to be sent to an attempt of this Work.
+    #[error("the work has no intent for that event")]
+    UnknownIntent,
     /// What the operator looked at is not what it would act on. OURS-09
     #[error("another attempt than the one you named is the work's last: look again")]
     StaleTarget,
@@ -605,6 +675,15 @@ pub enum Refusal {
     /// Only a recovery claim is settled.
     #[error("the attempt is not under recovery")]
     NotRecovering,
+    /// An intent is never carried over to another attempt. POLICY-23 INJECT-24
+    #[error("the attempt that this was to be sent to is over: do not send it")]
+    StaleIntent,
+    /// What is known is not asked again. INJECT-19
+    #[error("the answer to this send is known: do not send it again")]
+    IntentSettled,
+    /// An answer to what nobody sent. POLICY-12
+    #[error("no send of this was ever recorded, so there is no answer to it")]
+    NotDispatched,
     /// Nothing could end it. OURS-18
     #[error("a wait needs a key, a source or a timeout: nothing could end this one")]
     WaitCannotEnd,
@@ -662,4 +741,12 @@ pub enum Refusal {
     /// Nothing to lift.
     #[error("no exclusion mark is set on this work")]
     NotExcluded,
+    /// Only a running attempt can be interrupted. CTRL-07
+    #[error("no attempt of this work is running: there is nothing to interrupt")]
+    NothingToInterrupt,
+    /// The pin fixes what an attempt supports, and its executor must still have it. CTRL-05 CTRL-06
+    #[error(
+        "the running attempt's binding does not support interrupt: cancel the work, or let it end"
+    )]
+    NotInterruptible,
 }

@@ -5,7 +5,8 @@
 //! drills of `tests/` do, to end a process at each of them. It may never return.
 
 /// Where a process is. All of a daemon's state is in its database, so that its points are before
-/// and after each commit; what it does between them is on one side of a neighbouring point.
+/// and after each commit, and where it has told or is about to tell a process something; what else it
+/// does is on one side of a neighbouring point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
     /// The command is done in a transaction that is not committed. Whatever ends the daemon here,
@@ -13,6 +14,10 @@ pub enum Point {
     Committing(&'static str),
     /// The command is durable, and whoever asked for it is not answered yet.
     Committed(&'static str),
+    /// An executor has answered a control, `inject` or `interrupt`, and the answer is not committed.
+    Answered(&'static str),
+    /// The process of a segment that lost its authority is about to be stopped.
+    Stopping,
     /// A keeper knows what it is to hold, and nothing in its folder tells of it.
     Begun,
     /// Its folder says who it is; nobody can reach it.
@@ -33,6 +38,10 @@ pub enum Point {
     Said,
     /// The token of an adopted segment is replaced; its new host is not told.
     Replaced,
+    /// A line that was delivered is durable; whoever delivered it is not told.
+    Delivered,
+    /// It is durable that the command is to be stopped; whoever said so is not told.
+    Interrupted,
 }
 
 impl Point {
@@ -42,6 +51,8 @@ impl Point {
         match self {
             Self::Committing(command) => ("committing", Some(command)),
             Self::Committed(command) => ("committed", Some(command)),
+            Self::Answered(control) => ("answered", Some(control)),
+            Self::Stopping => ("stopping", None),
             Self::Begun => ("begun", None),
             Self::Introduced => ("introduced", None),
             Self::Ready => ("ready", None),
@@ -52,6 +63,8 @@ impl Point {
             Self::Cleared => ("cleared", None),
             Self::Said => ("said", None),
             Self::Replaced => ("replaced", None),
+            Self::Delivered => ("delivered", None),
+            Self::Interrupted => ("interrupted", None),
         }
     }
 }

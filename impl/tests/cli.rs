@@ -193,6 +193,10 @@ fn everything_about_a_work_that_waits_can_be_asked_and_it_can_be_cancelled() {
     assert_eq!(folder.json(&["work", "show", "--json", id])["history"][0]["number"], 1);
     assert_eq!(folder.json(&["event", "show", "--json", "2"])["data"]["pull_request"]["number"], 8);
 
+    let resting = folder.run(&["work", "interrupt", id]);
+    assert_eq!(resting.code, Some(1));
+    assert!(resting.err.starts_with("abide: nothing_to_interrupt: "), "{}", resting.err);
+
     let cancelled = folder.done(&["work", "cancel", id, "--reason", "no longer wanted"]);
     assert!(cancelled.contains("no longer wanted"), "{cancelled}");
     assert_eq!(folder.json(&["work", "show", "--json", id])["status"], "cancelled");
@@ -380,7 +384,7 @@ fn the_demo_is_all_so() {
     assert!(!Path::new(played).exists(), "{played} is left");
     assert_eq!(running_in(played), Vec::<String>::new(), "a process is left");
     let story = story.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(story.matches('✓').count(), 27, "{story}");
+    assert_eq!(story.matches('✓').count(), 31, "{story}");
     assert!(!story.contains('✗'), "{story}");
 }
 
@@ -390,7 +394,7 @@ fn a_kept_demo_can_be_looked_at() {
     let said = folder.run(&["demo", "--keep", "kept"]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     assert!(folder.path().join("kept/abide.toml").exists());
-    assert!(folder.done(&["doctor", "-c", "kept/abide.toml"]).starts_with("sound: 10 events"));
+    assert!(folder.done(&["doctor", "-c", "kept/abide.toml"]).starts_with("sound: 11 events"));
     let again = folder.run(&["demo", "--keep", "kept"]);
     assert_eq!(again.code, Some(1), "what is there is not played over");
 }

@@ -300,18 +300,27 @@ fn it_ends_although_a_reload_is_under_way() {
     assert!(begun.elapsed() < Duration::from_secs(30), "it did not hear the signal");
 }
 
+/// POLICY-27: what a binding cannot do is refused before anything is scheduled with it.
 #[test]
 fn a_configuration_that_is_not_valid_starts_nothing_and_says_why() {
-    let folder = folder();
-    let file = folder.path().join("abide.toml");
-    fs::write(&file, CONFIGURATION.replace("binding = \"b\"", "binding = \"c\"")).expect("written");
-    let mut daemon = Daemon::start(folder.path());
-    assert_eq!(daemon.ends(), Some(1));
-    let mut said = String::new();
-    fs::File::open(folder.path().join("log"))
-        .expect("a file")
-        .read_to_string(&mut said)
-        .expect("text");
-    assert!(said.contains("abide.toml:") && said.contains("next:"), "{said}");
-    assert!(!folder.path().join("state").exists());
+    let wrong = [
+        ("binding = \"b\"", "binding = \"c\"", "there is no binding `c`"),
+        ("do = \"work\"", "do = \"work\"\nactive = \"inject\"", "does not advertise `inject`"),
+        ("do = \"work\"", "do = \"work\"\nactive = \"coalesce\"", "no policy `coalesce`"),
+    ];
+    for (from, to, why) in wrong {
+        let folder = folder();
+        let file = folder.path().join("abide.toml");
+        fs::write(&file, CONFIGURATION.replace(from, to)).expect("it is written");
+        let mut daemon = Daemon::start(folder.path());
+        assert_eq!(daemon.ends(), Some(1));
+        let mut said = String::new();
+        fs::File::open(folder.path().join("log"))
+            .expect("a file")
+            .read_to_string(&mut said)
+            .expect("text");
+        assert!(said.contains("abide.toml:") && said.contains("next:"), "{said}");
+        assert!(said.contains(why), "{said}");
+        assert!(!folder.path().join("state").exists());
+    }
 }

@@ -7,25 +7,45 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx};
+use crate::index::{DeliveryIx, EventIx, Proofs, WaitIx, WorkIx};
 
 /// One action of the model, by index unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Action<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
+#[serde(
+    untagged,
+    bound(
+        serialize = "D: Serialize, E: Serialize, W: Serialize, T: Serialize, P: Serialize + Default + PartialEq",
+        deserialize = "D: Deserialize<'de>, E: Deserialize<'de>, W: Deserialize<'de>, T: Deserialize<'de>, P: Deserialize<'de> + Default"
+    )
+)]
+#[schemars(
+    bound = "D: JsonSchema, E: JsonSchema, W: JsonSchema, T: JsonSchema, P: JsonSchema + Serialize + Default + PartialEq"
+)]
+pub enum Action<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx, P = Proofs> {
     /// A committed step, performed by the model and by a runtime alike.
-    Commit(Commit<D, E, W, T>),
+    Commit(Commit<D, E, W, T, P>),
     /// A step of the surroundings that commits nothing.
     World(Env<E, W>),
 }
 
 /// An action whose parts are named, as traces hold it.
-pub type NamedAction = Action<String, String, String, String>;
+pub type NamedAction = Action<String, String, String, String, Vec<String>>;
 
 /// One committed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "action", content = "args", rename_all = "snake_case")]
-pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
+#[serde(
+    tag = "action",
+    content = "args",
+    rename_all = "snake_case",
+    bound(
+        serialize = "D: Serialize, E: Serialize, W: Serialize, T: Serialize, P: Serialize + Default + PartialEq",
+        deserialize = "D: Deserialize<'de>, E: Deserialize<'de>, W: Deserialize<'de>, T: Deserialize<'de>, P: Deserialize<'de> + Default"
+    )
+)]
+#[schemars(
+    bound = "D: JsonSchema, E: JsonSchema, W: JsonSchema, T: JsonSchema, P: JsonSchema + Serialize + Default + PartialEq"
+)]
+pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx, P = Proofs> {
     /// Keeps an event and numbers it; a known identity answers the original. INGRESS-01 to INGRESS-11
     Accept {
         /// What the sender offers.
@@ -73,6 +93,9 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         ending: Ending,
         /// Whether it declares a status, which is then published.
         declares: bool,
+        /// The injected events that it says were taken in. INJECT-08
+        #[serde(default, skip_serializing_if = "says_nothing")]
+        proofs: P,
     },
     /// Ends the attempt failed and admits the failure: a backoff with its timer, or what exhaustion leads to. RETRY-01 to
     /// RETRY-09, RETRY-15 to RETRY-18, RETRY-31
@@ -83,6 +106,9 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         by: Authority,
         /// When the executor would try again.
         hint: Hint,
+        /// The injected events that it says were taken in. INJECT-08
+        #[serde(default, skip_serializing_if = "says_nothing")]
+        proofs: P,
     },
     /// Accepts the due retry of a failed attempt, to be routed like any other event; nothing starts. RETRY-19, RETRY-20
     FireRetry {
@@ -101,6 +127,30 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         wait: T,
         /// The watermark it declares.
         after: Mark,
+        /// The injected events that it says were taken in. INJECT-08
+        #[serde(default, skip_serializing_if = "says_nothing")]
+        proofs: P,
+    },
+    /// Records that a control is now sent to the process, before its executor is called. POLICY-12 POLICY-17 INJECT-21
+    Dispatch {
+        /// The Work whose attempt acts.
+        work: W,
+        /// The authority it shows.
+        by: Authority,
+        /// The event whose intent is meant.
+        event: E,
+    },
+    /// Settles an intent by what its executor answered; an interrupt that was accepted fences its attempt. INJECT-01 to
+    /// INJECT-07, POLICY-13, POLICY-15, POLICY-20, POLICY-33
+    SettleDispatch {
+        /// The Work whose attempt acts.
+        work: W,
+        /// The authority it shows.
+        by: Authority,
+        /// The event whose intent is meant.
+        event: E,
+        /// What the executor answered.
+        answer: SendAnswer,
     },
     /// Wakes an active wait by its lowest matching event, once. WAKE-01 to WAKE-11
     Wake {
@@ -204,6 +254,17 @@ pub enum Commit<D = DeliveryIx, E = EventIx, W = WorkIx, T = WaitIx> {
         /// The request, which is input of the next attempt.
         request: D,
     },
+    /// A person interrupts the running attempt, by an event that is a control and never input. CTRL-01 to CTRL-07
+    Interrupt {
+        /// The Work whose attempt is meant.
+        work: W,
+        /// The attempt the operator means.
+        expect: Expect,
+        /// The request, which is the control.
+        request: D,
+        /// The executor of the attempt implements interrupt. CTRL-06
+        implemented: bool,
+    },
     /// Gives up the lease at this instant, so that the attempt can be recovered at once. LEASE-02, OURS-19
     Detach {
         /// The Work whose attempt acts.
@@ -275,6 +336,21 @@ pub enum Env<E = EventIx, W = WorkIx> {
         /// The Work whose keeper it was.
         work: W,
     },
+    /// The message of a dispatched inject intent reaches what holds the process. INJECT-03
+    Deliver {
+        /// The event sent.
+        event: E,
+    },
+    /// The process takes in what was delivered, and its result will say so. INJECT-08
+    TakeIn {
+        /// The event taken in.
+        event: E,
+    },
+}
+
+/// A set without members is not written.
+fn says_nothing<P: Default + PartialEq>(proofs: &P) -> bool {
+    *proofs == P::default()
 }
 
 /// Which authority an actor shows for a Work.
@@ -325,6 +401,26 @@ pub enum Verdict {
     Adopted,
     /// Unknown, dead or not verifiable.
     NotAdoptable,
+}
+
+/// What an executor answered to a control that was sent.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SendAnswer {
+    /// It is delivered, which says nothing of being taken in. INJECT-01
+    Accepted,
+    /// It is not delivered and never will be. INJECT-02
+    NotAccepting,
+    /// Nobody knows. INJECT-03
+    Failed,
+}
+
+impl SendAnswer {
+    /// Every answer, in order of declaration.
+    pub const ALL: [SendAnswer; 3] =
+        [SendAnswer::Accepted, SendAnswer::NotAccepting, SendAnswer::Failed];
 }
 
 /// How a turn ends that did not fail.
@@ -386,6 +482,9 @@ pub enum Kind {
     Detach,
     Restore,
     ReleaseRestore,
+    Dispatch,
+    SettleDispatch,
+    Interrupt,
     Evaluate,
     Tick,
     Crash,
@@ -395,11 +494,13 @@ pub enum Kind {
     LetGo,
     ProcessEnds,
     KeeperDies,
+    Deliver,
+    TakeIn,
 }
 
 impl Kind {
     /// Every kind, commits first, each group in order of declaration.
-    pub const ALL: [Kind; 39] = [
+    pub const ALL: [Kind; 44] = [
         Kind::Accept,
         Kind::CommitRoute,
         Kind::Claim,
@@ -430,6 +531,9 @@ impl Kind {
         Kind::Detach,
         Kind::Restore,
         Kind::ReleaseRestore,
+        Kind::Dispatch,
+        Kind::SettleDispatch,
+        Kind::Interrupt,
         Kind::Evaluate,
         Kind::Tick,
         Kind::Crash,
@@ -439,6 +543,8 @@ impl Kind {
         Kind::LetGo,
         Kind::ProcessEnds,
         Kind::KeeperDies,
+        Kind::Deliver,
+        Kind::TakeIn,
     ];
 
     /// The serialized name.
@@ -474,6 +580,9 @@ impl Kind {
             Kind::Detach => "detach",
             Kind::Restore => "restore",
             Kind::ReleaseRestore => "release_restore",
+            Kind::Dispatch => "dispatch",
+            Kind::SettleDispatch => "settle_dispatch",
+            Kind::Interrupt => "interrupt",
             Kind::Evaluate => "evaluate",
             Kind::Tick => "tick",
             Kind::Crash => "crash",
@@ -483,11 +592,13 @@ impl Kind {
             Kind::LetGo => "let_go",
             Kind::ProcessEnds => "process_ends",
             Kind::KeeperDies => "keeper_dies",
+            Kind::Deliver => "deliver",
+            Kind::TakeIn => "take_in",
         }
     }
 }
 
-impl<D, E, W, T> Action<D, E, W, T> {
+impl<D, E, W, T, P> Action<D, E, W, T, P> {
     /// The kind of this action.
     pub fn kind(&self) -> Kind {
         match self {
@@ -497,7 +608,7 @@ impl<D, E, W, T> Action<D, E, W, T> {
     }
 }
 
-impl<D, E, W, T> Commit<D, E, W, T> {
+impl<D, E, W, T, P> Commit<D, E, W, T, P> {
     /// The kind of this commit.
     pub fn kind(&self) -> Kind {
         match self {
@@ -531,11 +642,14 @@ impl<D, E, W, T> Commit<D, E, W, T> {
             Commit::Detach { .. } => Kind::Detach,
             Commit::Restore => Kind::Restore,
             Commit::ReleaseRestore { .. } => Kind::ReleaseRestore,
+            Commit::Dispatch { .. } => Kind::Dispatch,
+            Commit::SettleDispatch { .. } => Kind::SettleDispatch,
+            Commit::Interrupt { .. } => Kind::Interrupt,
         }
     }
 }
 
-impl<D, E, W: Copy, T> Commit<D, E, W, T> {
+impl<D, E, W: Copy, T, P> Commit<D, E, W, T, P> {
     /// The Work and the authority shown, for the actions of an executor. LEASE-04
     pub fn shown(&self) -> Option<(W, Authority)> {
         match *self {
@@ -546,6 +660,8 @@ impl<D, E, W: Copy, T> Commit<D, E, W, T> {
             | Commit::Fail { work, by, .. }
             | Commit::Detach { work, by }
             | Commit::RegisterWait { work, by, .. }
+            | Commit::Dispatch { work, by, .. }
+            | Commit::SettleDispatch { work, by, .. }
             | Commit::SettleRecovery { work, by, .. } => Some((work, by)),
             Commit::Accept { .. }
             | Commit::CommitRoute { .. }
@@ -567,13 +683,14 @@ impl<D, E, W: Copy, T> Commit<D, E, W, T> {
             | Commit::CloseIdle { .. }
             | Commit::FireRetry { .. }
             | Commit::Retry { .. }
+            | Commit::Interrupt { .. }
             | Commit::Restore
             | Commit::ReleaseRestore { .. } => None,
         }
     }
 }
 
-impl<D: Copy, E, W, T> Commit<D, E, W, T> {
+impl<D: Copy, E, W, T, P> Commit<D, E, W, T, P> {
     /// The request that an operator's action accepts as an event. OURS-23
     pub fn request(&self) -> Option<D> {
         match *self {
@@ -582,6 +699,7 @@ impl<D: Copy, E, W, T> Commit<D, E, W, T> {
             | Commit::CreateWork { request }
             | Commit::Release { request, .. }
             | Commit::Retry { request, .. }
+            | Commit::Interrupt { request, .. }
             | Commit::ReleaseRestore { request } => Some(request),
             Commit::Accept { .. }
             | Commit::CommitRoute { .. }
@@ -606,6 +724,8 @@ impl<D: Copy, E, W, T> Commit<D, E, W, T> {
             | Commit::CloseIdle { .. }
             | Commit::FireRetry { .. }
             | Commit::Detach { .. }
+            | Commit::Dispatch { .. }
+            | Commit::SettleDispatch { .. }
             | Commit::Restore => None,
         }
     }
@@ -624,17 +744,19 @@ impl<E, W> Env<E, W> {
             Env::LetGo { .. } => Kind::LetGo,
             Env::ProcessEnds { .. } => Kind::ProcessEnds,
             Env::KeeperDies { .. } => Kind::KeeperDies,
+            Env::Deliver { .. } => Kind::Deliver,
+            Env::TakeIn { .. } => Kind::TakeIn,
         }
     }
 }
 
-impl<D, E, W, T> From<Commit<D, E, W, T>> for Action<D, E, W, T> {
-    fn from(commit: Commit<D, E, W, T>) -> Self {
+impl<D, E, W, T, P> From<Commit<D, E, W, T, P>> for Action<D, E, W, T, P> {
+    fn from(commit: Commit<D, E, W, T, P>) -> Self {
         Action::Commit(commit)
     }
 }
 
-impl<D, E, W, T> From<Env<E, W>> for Action<D, E, W, T> {
+impl<D, E, W, T, P> From<Env<E, W>> for Action<D, E, W, T, P> {
     fn from(env: Env<E, W>) -> Self {
         Action::World(env)
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::action::{Action, Kind};
 use crate::graph::{Counts, Graph, Sight, explore_while};
 use crate::law::Law;
-use crate::outcome::{Outcome, Refusal};
+use crate::outcome::{Deferral, Outcome, Refusal};
 use crate::properties::{Moment, Property, Step, on_states, on_steps};
 use crate::state::{Facts, State};
 use crate::worlds::{Visit, World, visit};
@@ -125,16 +125,23 @@ impl Judges {
     }
 
     /// A step that changes nothing and claims nothing breaks no property, but for a delivery that is known, a causal
-    /// refusal without its diagnostic, a conflict with nothing, or a key called foreign. Four of five steps are of this
-    /// kind.
+    /// refusal without its diagnostic, a conflict with nothing, a key called foreign, or a control that is put off: of
+    /// controls and proofs it also matters that they are not refused. Four of five steps are of this kind.
     fn nothing_to_judge(&self, step: &Step<'_>) -> bool {
         let denied = match step.outcome {
             Outcome::Accepted(_)
             | Outcome::Conflict
-            | Outcome::Refused(Refusal::DepthLimit | Refusal::KeyNotOwned) => false,
+            | Outcome::Deferred(Deferral::Unsupported)
+            | Outcome::Refused(
+                Refusal::DepthLimit | Refusal::KeyNotOwned | Refusal::UnknownIntent,
+            ) => false,
             Outcome::Duplicate(_) | Outcome::Deferred(_) | Outcome::Refused(_) => true,
         };
-        denied && step.action.kind() != Kind::Accept && !step.changed()
+        let answered = matches!(
+            step.action.kind(),
+            Kind::Accept | Kind::Dispatch | Kind::SettleDispatch | Kind::Interrupt
+        );
+        denied && !answered && !step.changed()
     }
 }
 

@@ -8,17 +8,22 @@ mod facts;
 
 use std::collections::BTreeMap;
 
-use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Hint, Kind, Mark, Verdict};
+use crate::action::{
+    Action, Authority, Commit, Ending, Env, Expect, Hint, Kind, Mark, SendAnswer, Verdict,
+};
 use crate::graph::Graph;
-use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx};
+use crate::index::{DeliveryIx, EventIx, Proofs, WaitIx, WorkIx};
 use crate::law::Law;
 use crate::outcome::{Outcome, Refusal, RouteMark};
-use crate::state::{AttemptStatus, Facts, Flag, Phase, Proposal, State};
+use crate::state::{
+    AttemptStatus, Facts, Flag, IntentKind, IntentStatus, Message, Phase, Proposal, State,
+};
 use crate::worlds::{Ask, World};
 
 pub use facts::{Answer, EventFacts, TimerFacts, WaitFacts, WorkFacts};
 use facts::{
-    answer, event_facts, guards_on_event, guards_on_work, source_facts, wait_facts, work_facts,
+    answer, event_facts, guards_on_event, guards_on_work, proof_facts, seen_of_event, seen_of_work,
+    source_facts, wait_facts, work_facts,
 };
 
 /// One case of the law.
@@ -34,6 +39,8 @@ pub struct Class {
     pub wait: Option<WaitFacts>,
     /// The event it speaks of.
     pub event: Option<EventFacts>,
+    /// What its result says was taken in: which kinds of proof are among it.
+    pub proofs: u16,
     /// What was answered.
     pub answer: Answer,
 }
@@ -142,21 +149,34 @@ pub fn class_of(world: &World, state: &dyn Facts, action: Action, outcome: Outco
         | Outcome::Refused(_) => subject(world, state, action),
     };
     let kind = action.kind();
+    let proofs = about.proofs.map_or(0, |(work, named)| match outcome {
+        Outcome::Accepted(_) | Outcome::Conflict => proof_facts(state, work, named),
+        Outcome::Refused(Refusal::StaleAuthority) => NAMED * u16::from(!named.is_empty()),
+        // What any other refused result names has no say.
+        Outcome::Refused(_) | Outcome::Duplicate(_) | Outcome::Deferred(_) => 0,
+    });
     Class {
         kind,
         arguments: about.arguments,
-        work: about.work.map(|work| guards_on_work(kind, work_facts(world, state, work))),
+        work: about.work.map(|work| {
+            let facts = guards_on_work(kind, work_facts(world, state, work));
+            seen_of_work(kind, outcome, proofs, facts)
+        }),
         wait: about.wait.map(|wait| wait_facts(world, state, wait)),
         event: about.event.map(|event| {
             let facts = match about.wait {
                 Some(wait) if kind == Kind::Translate => source_facts(world, state, wait, event),
                 Some(_) | None => event_facts(world, state, event),
             };
-            guards_on_event(kind, facts)
+            seen_of_event(outcome, guards_on_event(kind, facts))
         }),
+        proofs,
         answer: answer(world, outcome),
     }
 }
+
+/// A result without authority names something, whatever that is.
+const NAMED: u16 = 1 << 15;
 
 #[derive(Default)]
 struct Subject {
@@ -164,15 +184,33 @@ struct Subject {
     work: Option<WorkIx>,
     wait: Option<WaitIx>,
     event: Option<EventIx>,
+    proofs: Option<(WorkIx, Proofs)>,
 }
 
 fn authority_only(world: &World, state: &dyn Facts, action: Action) -> Subject {
     match action {
         Action::Commit(commit) => {
             let (work, by) = commit.shown().unzip();
-            Subject { arguments: by.map_or(0, authority), work, ..Subject::default() }
+            Subject {
+                arguments: by.map_or(0, authority),
+                work,
+                proofs: named(commit),
+                ..Subject::default()
+            }
         }
         Action::World(_) => subject(world, state, action),
+    }
+}
+
+/// What a result names as taken in.
+fn named(commit: Commit) -> Option<(WorkIx, Proofs)> {
+    if let Commit::Complete { work, proofs, .. }
+    | Commit::Fail { work, proofs, .. }
+    | Commit::RegisterWait { work, proofs, .. } = commit
+    {
+        Some((work, proofs))
+    } else {
+        None
     }
 }
 
@@ -209,10 +247,11 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
                 arguments: expect(meant) + 4 * u8::from(for_good),
                 ..of_work(work, None)
             },
-            Commit::Complete { work, by, ending, declares } => Subject {
+            Commit::Complete { work, by, ending, declares, proofs: _ } => Subject {
                 arguments: authority(by)
                     + 2 * u8::from(ending == Ending::Handoff)
                     + 4 * u8::from(declares),
+                proofs: named(commit),
                 ..of_work(work, None)
             },
             Commit::Reload { configuration } => {
@@ -243,9 +282,27 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
             | Commit::Renew { work, by }
             | Commit::Detach { work, by }
             | Commit::Vacate { work, segment: by } => of_work(work, Some(by)),
-            Commit::Fail { work, by, hint: given } => {
-                Subject { arguments: authority(by) + 2 * hint(given), ..of_work(work, None) }
-            }
+            Commit::Fail { work, by, hint: given, proofs: _ } => Subject {
+                arguments: authority(by) + 2 * hint(given),
+                proofs: named(commit),
+                ..of_work(work, None)
+            },
+            Commit::Dispatch { work, by, event } => Subject {
+                arguments: authority(by) + 8 * u8::from(foreign(state, work, event)),
+                event: own(state, work, event),
+                ..of_work(work, None)
+            },
+            Commit::SettleDispatch { work, by, event, answer } => Subject {
+                arguments: authority(by)
+                    + 2 * answered(answer)
+                    + 8 * u8::from(foreign(state, work, event)),
+                event: own(state, work, event),
+                ..of_work(work, None)
+            },
+            Commit::Interrupt { work, expect: meant, request, implemented } => Subject {
+                arguments: expect(meant) + 4 * asked(state, request) + 8 * u8::from(implemented),
+                ..of_work(work, None)
+            },
             Commit::FireRetry { work, attempt } => Subject {
                 arguments: u8::from(state.work(work).backoff == attempt)
                     + 2 * u8::from(accepted_retry(world, state, work, attempt))
@@ -255,18 +312,20 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
             Commit::Restore => Subject {
                 arguments: restored(state)
                     + 2 * u8::from(running(state))
-                    + 4 * u8::from(launching(state)),
+                    + 4 * u8::from(launching(state))
+                    + 8 * u8::from(trying(state)),
                 ..Subject::default()
             },
             Commit::ReleaseRestore { request } => Subject {
                 arguments: asked(state, request) + 2 * restored(state),
                 ..Subject::default()
             },
-            Commit::RegisterWait { work, by, wait, after } => Subject {
+            Commit::RegisterWait { work, by, wait, after, proofs: _ } => Subject {
                 arguments: authority(by) + 2 * mark(after) + 8 * wait.0,
                 work: Some(work),
                 wait: Some(wait),
                 event: None,
+                proofs: named(commit),
             },
             Commit::SettleRecovery { work, by, verdict } => Subject {
                 arguments: authority(by) + 2 * u8::from(verdict == Verdict::Adopted),
@@ -287,8 +346,16 @@ fn subject(world: &World, state: &dyn Facts, action: Action) -> Subject {
             | Env::ProcessEnds { work }
             | Env::KeeperDies { work },
         ) => of_work(work, None),
+        Action::World(Env::Deliver { event } | Env::TakeIn { event }) => Subject {
+            work: state.event(event).work.work(),
+            event: Some(event),
+            ..Subject::default()
+        },
         Action::World(Env::Tick) => Subject { arguments: spending(state), ..Subject::default() },
-        Action::World(Env::Crash) => Subject { arguments: hosting(state), ..Subject::default() },
+        Action::World(Env::Crash) => Subject {
+            arguments: hosting(state) + 64 * u8::from(sending(state)) + 128 * u8::from(sent(state)),
+            ..Subject::default()
+        },
     }
 }
 
@@ -307,6 +374,40 @@ fn spending(state: &dyn Facts) -> u8 {
 fn hosting(state: &dyn Facts) -> u8 {
     let hosted = state.works().iter().filter(|work| work.host == Flag::Yes);
     hosted.map(|work| 1 << work.process as u8).fold(0, |all, one| all | one)
+}
+
+/// An intent is open, which a crash must leave so.
+fn sending(state: &dyn Facts) -> bool {
+    state.events().iter().any(|event| event.intent.status.open())
+}
+
+/// A send is under way, which a restore must not forget.
+fn trying(state: &dyn Facts) -> bool {
+    state.events().iter().any(|event| event.intent.status == IntentStatus::Dispatched)
+}
+
+/// A keeper or its process has a message, which a crash must leave where it is.
+fn sent(state: &dyn Facts) -> bool {
+    state.events().iter().any(|event| event.intent.message != Message::None)
+}
+
+/// The event whose intent a Work has, if it has one.
+fn own(state: &dyn Facts, work: WorkIx, event: EventIx) -> Option<EventIx> {
+    state.intent(work, event).map(|_| event)
+}
+
+/// It is to reach another Work.
+fn foreign(state: &dyn Facts, work: WorkIx, event: EventIx) -> bool {
+    let sent = state.event(event);
+    sent.intent.kind != IntentKind::None && sent.work != work.into()
+}
+
+fn answered(answer: SendAnswer) -> u8 {
+    match answer {
+        SendAnswer::Accepted => 0,
+        SendAnswer::NotAccepting => 1,
+        SendAnswer::Failed => 2,
+    }
 }
 
 fn accepted_retry(world: &World, state: &dyn Facts, work: WorkIx, attempt: u8) -> bool {
@@ -361,7 +462,12 @@ fn creation(world: &World, state: &dyn Facts, request: DeliveryIx) -> Subject {
     let (parent, authorised) = match def.asks {
         Some(Ask::Create { parent, authorised }) => (parent, authorised),
         Some(
-            Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore,
+            Ask::Replay(_)
+            | Ask::Reopen(_)
+            | Ask::Release(_)
+            | Ask::Retry(_)
+            | Ask::Interrupt(_)
+            | Ask::ReleaseRestore,
         )
         | None => (None, false),
     };

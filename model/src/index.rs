@@ -108,3 +108,63 @@ impl std::fmt::Debug for Maybe {
 pub fn below(count: usize) -> std::ops::Range<u8> {
     0..u8::try_from(count).expect("a universe has fewer than 255 of anything")
 }
+
+/// A set of events in one word: what a result says its process took in. INJECT-08
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Proofs(u64);
+
+impl Proofs {
+    /// No event.
+    pub const NONE: Proofs = Proofs(0);
+
+    /// These deliveries, by index.
+    pub const fn of(deliveries: &[u8]) -> Self {
+        let (mut set, mut at) = (0, 0);
+        while at < deliveries.len() {
+            set |= 1 << deliveries[at];
+            at += 1;
+        }
+        Proofs(set)
+    }
+
+    /// Whether no event is among them.
+    pub fn is_empty(self) -> bool {
+        self == Proofs::NONE
+    }
+
+    /// Whether this event is among them; one beyond the word never is.
+    pub fn has(self, event: EventIx) -> bool {
+        1_u64.checked_shl(u32::from(event.0)).is_some_and(|bit| self.0 & bit != 0)
+    }
+
+    /// Those events and this one.
+    #[must_use]
+    pub fn with(self, event: EventIx) -> Self {
+        Proofs(self.0 | 1_u64.checked_shl(u32::from(event.0)).unwrap_or(0))
+    }
+
+    /// The events, by index.
+    pub fn events(self) -> impl Iterator<Item = EventIx> {
+        (0..64).map(EventIx).filter(move |event| self.has(*event))
+    }
+}
+
+impl FromIterator<EventIx> for Proofs {
+    fn from_iter<I: IntoIterator<Item = EventIx>>(events: I) -> Self {
+        events.into_iter().fold(Proofs::NONE, Proofs::with)
+    }
+}

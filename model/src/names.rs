@@ -1,7 +1,7 @@
 //! Names for people and traces: an action or outcome by index becomes one by name, and back.
 
 use crate::action::{Action, Commit, Env, NamedAction};
-use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
+use crate::index::{DeliveryIx, EventIx, Proofs, WaitIx, WorkIx, below};
 use crate::outcome::{NamedOutcome, Outcome, Receipt};
 use crate::worlds::World;
 
@@ -35,6 +35,7 @@ trait Translate {
     fn event(&self, it: <Self::From as Parts>::E) -> Result<<Self::To as Parts>::E, Self::Error>;
     fn work(&self, it: <Self::From as Parts>::W) -> Result<<Self::To as Parts>::W, Self::Error>;
     fn wait(&self, it: <Self::From as Parts>::T) -> Result<<Self::To as Parts>::T, Self::Error>;
+    fn proofs(&self, it: <Self::From as Parts>::P) -> Result<<Self::To as Parts>::P, Self::Error>;
 }
 
 trait Parts {
@@ -42,6 +43,7 @@ trait Parts {
     type E;
     type W;
     type T;
+    type P;
 }
 
 struct Indices;
@@ -51,6 +53,7 @@ impl Parts for Indices {
     type E = EventIx;
     type W = WorkIx;
     type T = WaitIx;
+    type P = Proofs;
 }
 
 struct Names;
@@ -60,6 +63,7 @@ impl Parts for Names {
     type E = String;
     type W = String;
     type T = String;
+    type P = Vec<String>;
 }
 
 struct Naming<'a>(&'a World);
@@ -83,6 +87,12 @@ impl Translate for Naming<'_> {
 
     fn wait(&self, it: WaitIx) -> Result<String, Self::Error> {
         Ok(self.0.wait(it).name.to_string())
+    }
+
+    fn proofs(&self, it: Proofs) -> Result<Vec<String>, Self::Error> {
+        // A set of slots that the world does not have names nothing.
+        let known = it.events().filter(|event| event.at() < self.0.slots());
+        known.map(|event| self.event(event)).collect()
     }
 }
 
@@ -126,10 +136,16 @@ impl Translate for Finding<'_> {
         self.find("wait", self.0.waits.len(), it, |ix| self.0.wait(WaitIx(ix)).name.to_string())
             .map(WaitIx)
     }
+
+    fn proofs(&self, it: Vec<String>) -> Result<Proofs, UnknownName> {
+        it.into_iter().map(|name| self.event(name)).collect()
+    }
 }
 
-type ActionOf<P> = Action<<P as Parts>::D, <P as Parts>::E, <P as Parts>::W, <P as Parts>::T>;
-type CommitOf<P> = Commit<<P as Parts>::D, <P as Parts>::E, <P as Parts>::W, <P as Parts>::T>;
+type ActionOf<P> =
+    Action<<P as Parts>::D, <P as Parts>::E, <P as Parts>::W, <P as Parts>::T, <P as Parts>::P>;
+type CommitOf<P> =
+    Commit<<P as Parts>::D, <P as Parts>::E, <P as Parts>::W, <P as Parts>::T, <P as Parts>::P>;
 
 fn action<X: Translate>(x: &X, action: ActionOf<X::From>) -> Result<ActionOf<X::To>, X::Error> {
     Ok(match action {
@@ -151,6 +167,12 @@ fn action<X: Translate>(x: &X, action: ActionOf<X::From>) -> Result<ActionOf<X::
         Action::World(Env::KeeperDies { work }) => {
             Action::World(Env::KeeperDies { work: x.work(work)? })
         }
+        Action::World(Env::Deliver { event }) => {
+            Action::World(Env::Deliver { event: x.event(event)? })
+        }
+        Action::World(Env::TakeIn { event }) => {
+            Action::World(Env::TakeIn { event: x.event(event)? })
+        }
     })
 }
 
@@ -164,12 +186,26 @@ fn commit<X: Translate>(x: &X, commit: CommitOf<X::From>) -> Result<CommitOf<X::
         }
         Commit::Pin { work, by } => Commit::Pin { work: x.work(work)?, by },
         Commit::Renew { work, by } => Commit::Renew { work: x.work(work)?, by },
-        Commit::Complete { work, by, ending, declares } => {
-            Commit::Complete { work: x.work(work)?, by, ending, declares }
+        Commit::Complete { work, by, ending, declares, proofs } => {
+            let (work, proofs) = (x.work(work)?, x.proofs(proofs)?);
+            Commit::Complete { work, by, ending, declares, proofs }
         }
-        Commit::Fail { work, by, hint } => Commit::Fail { work: x.work(work)?, by, hint },
-        Commit::RegisterWait { work, by, wait, after } => {
-            Commit::RegisterWait { work: x.work(work)?, by, wait: x.wait(wait)?, after }
+        Commit::Fail { work, by, hint, proofs } => {
+            Commit::Fail { work: x.work(work)?, by, hint, proofs: x.proofs(proofs)? }
+        }
+        Commit::RegisterWait { work, by, wait, after, proofs } => {
+            let (work, wait, proofs) = (x.work(work)?, x.wait(wait)?, x.proofs(proofs)?);
+            Commit::RegisterWait { work, by, wait, after, proofs }
+        }
+        Commit::Dispatch { work, by, event } => {
+            Commit::Dispatch { work: x.work(work)?, by, event: x.event(event)? }
+        }
+        Commit::SettleDispatch { work, by, event, answer } => {
+            Commit::SettleDispatch { work: x.work(work)?, by, event: x.event(event)?, answer }
+        }
+        Commit::Interrupt { work, expect, request, implemented } => {
+            let (work, request) = (x.work(work)?, x.delivery(request)?);
+            Commit::Interrupt { work, expect, request, implemented }
         }
         Commit::Wake { wait } => Commit::Wake { wait: x.wait(wait)? },
         Commit::FireTimer { wait } => Commit::FireTimer { wait: x.wait(wait)? },
@@ -237,6 +273,8 @@ fn receipt<X: Translate>(x: &X, receipt: ReceiptOf<X::From>) -> Result<ReceiptOf
             Receipt::Registered { winner: winner.map(|event| x.event(event)).transpose()? }
         }
         Receipt::Woken { winner } => Receipt::Woken { winner: x.event(winner)? },
+        Receipt::Dispatched { attempt, kind } => Receipt::Dispatched { attempt, kind },
+        Receipt::Settled(status) => Receipt::Settled(status),
     })
 }
 

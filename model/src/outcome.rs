@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::{EventIx, WorkIx};
+use crate::state::{IntentKind, IntentStatus};
 
 /// The answer to one action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +62,15 @@ pub enum Receipt<E = EventIx, W = WorkIx> {
         /// The event that woke it.
         winner: E,
     },
+    /// A control is now sent, and its executor may be called.
+    Dispatched {
+        /// The attempt it is sent to.
+        attempt: u8,
+        /// Which control it is.
+        kind: IntentKind,
+    },
+    /// What became of the intent.
+    Settled(IntentStatus),
 }
 
 /// The committed result of routing one event.
@@ -87,6 +97,10 @@ pub enum RouteMark {
     Unrouted,
     /// Input of a Work.
     Queued,
+    /// Input of a Work that is to reach its running attempt. POLICY-11
+    Inject,
+    /// Input that is to end the running attempt of its Work, or the control by which a person does. POLICY-19 CTRL-04
+    Interrupt,
     /// Woke a wait before any route committed.
     Woke,
     /// No route wanted it.
@@ -183,6 +197,8 @@ codes! {
         UnknownWork = "unknown_work", "no such Work exists";
         /// WAIT-01
         UnknownWait = "unknown_wait", "no such wait is registered";
+        /// INJECT-11
+        UnknownIntent = "unknown_intent", "the Work has no intent for that event";
         /// OURS-09
         StaleTarget = "stale_target", "the operator named another attempt than the Work's last";
         /// INGRESS-11 OWN-03
@@ -223,6 +239,12 @@ codes! {
         NotRunning = "not_running", "the attempt is not in the phase that may do this";
         /// ADOPT-14
         NotRecovering = "not_recovering", "the attempt is not being recovered";
+        /// POLICY-23 INJECT-24
+        StaleIntent = "stale_intent", "the attempt, or the segment, that the intent was committed for is over";
+        /// INJECT-02 INJECT-20
+        IntentSettled = "intent_settled", "the answer to it is known, and it is not sent again";
+        /// INJECT-21
+        NotDispatched = "not_dispatched", "no send of it was ever tried, so there is no answer";
         /// OURS-18
         WaitCannotEnd = "wait_cannot_end", "the wait has neither key, timeout nor source";
         /// WAIT-02
@@ -261,6 +283,10 @@ codes! {
         StaleSegment = "stale_segment", "the exit is of another segment than the one marked";
         /// POLICY-22
         NotExcluded = "not_excluded", "no exclusion mark is set";
+        /// CTRL-07
+        NothingToInterrupt = "nothing_to_interrupt", "no attempt of the Work is running";
+        /// CTRL-05 CTRL-06
+        NotInterruptible = "not_interruptible", "the running attempt does not support interrupt, or its executor does not implement it";
     }
 }
 
@@ -269,6 +295,8 @@ codes! {
     Deferral {
         /// OWN-05
         OutOfTurn = "out_of_turn", "a lower unrouted event resolves to the same Work";
+        /// POLICY-32
+        Unsupported = "unsupported", "the running attempt does not support the policy, and the route has no fallback";
         /// OURS-21
         Restored = "restored", "the database was restored, and nobody has said that its other life has ended";
         /// HOLD-01 RETRY-06 WAKE-24

@@ -10,9 +10,10 @@ use crate::index::{EventIx, WaitIx, WorkIx, below};
 use crate::law::Law;
 use crate::mutants::Mutant;
 use crate::state::{
-    Exclusion, Facts, Flag, Hold, Input, Process, State, Timer, WaitStatus, WorkStatus,
+    Exclusion, Facts, Fallback, Flag, Hold, Input, Phase, Process, State, Timer, WaitStatus,
+    WorkStatus,
 };
-use crate::worlds::{Visit, World, visit};
+use crate::worlds::{Does, Visit, World, visit};
 
 /// The liveness mutants, each with a world where progress catches it.
 pub const CAUGHT: &[(Mutant, &str)] = &[
@@ -22,12 +23,28 @@ pub const CAUGHT: &[(Mutant, &str)] = &[
     (Mutant::RecoveryNever, "attempts"),
     (Mutant::AttachUnmapped, "terminal"),
     (Mutant::RetryNeverFires, "retry"),
+    (Mutant::DispatchedNeverSettles, "pinned-controls"),
+    (Mutant::UnsupportedForEver, "pinned-controls"),
 ];
 
 /// The rules progress stands for.
 pub const RULES: &[&str] = &[
-    "WAIT-17", "WAKE-06", "LEASE-02", "ADOPT-23", "ROUTE-20", "ROUTE-22", "DONE-02", "DONE-03",
-    "TERM-04", "RETRY-19", "RETRY-21", "ADOPT-18",
+    "WAIT-17",
+    "WAKE-06",
+    "LEASE-02",
+    "ADOPT-23",
+    "ROUTE-20",
+    "ROUTE-22",
+    "DONE-02",
+    "DONE-03",
+    "TERM-04",
+    "RETRY-19",
+    "RETRY-21",
+    "ADOPT-18",
+    "POLICY-04",
+    "POLICY-32",
+    "POLICY-33",
+    "INJECT-07",
 ];
 
 /// What came of looking for stuck states in one world.
@@ -93,6 +110,8 @@ fn internal(world: &World, state: &dyn Facts, action: &Action) -> bool {
         Action::Commit(Commit::Fail { work, .. }) if known => {
             state.work(*work).process == Process::Lost
         }
+        // Where nobody knows of processes, no result has to say that its process took something in.
+        Action::Commit(Commit::Complete { proofs, .. }) if !known && !proofs.is_empty() => false,
         Action::Commit(commit) => match commit {
             Commit::CommitRoute { .. }
             | Commit::Claim { .. }
@@ -107,6 +126,8 @@ fn internal(world: &World, state: &dyn Facts, action: &Action) -> bool {
             | Commit::Translate { .. }
             | Commit::CloseIdle { .. }
             | Commit::FireRetry { .. }
+            | Commit::Dispatch { .. }
+            | Commit::SettleDispatch { .. }
             | Commit::Vacate { .. } => true,
             Commit::Accept { .. }
             | Commit::Renew { .. }
@@ -123,6 +144,7 @@ fn internal(world: &World, state: &dyn Facts, action: &Action) -> bool {
             | Commit::Hold { .. }
             | Commit::Release { .. }
             | Commit::Retry { .. }
+            | Commit::Interrupt { .. }
             | Commit::Detach { .. }
             | Commit::Restore
             | Commit::ReleaseRestore { .. } => false,
@@ -134,7 +156,9 @@ fn internal(world: &World, state: &dyn Facts, action: &Action) -> bool {
             | Env::Launch { .. }
             | Env::Proceed { .. }
             | Env::LetGo { .. }
-            | Env::ProcessEnds { .. },
+            | Env::ProcessEnds { .. }
+            | Env::Deliver { .. }
+            | Env::TakeIn { .. },
         ) => true,
         Action::World(Env::Crash | Env::KeeperDies { .. }) => false,
     }
@@ -164,7 +188,38 @@ fn routed_or_diagnosed(world: &World, state: &dyn Facts, event: EventIx) -> bool
     };
     astray
         || claims_foreign_key(world, state, event)
+        || waits_for_the_end(world, state, event)
         || (work.is_some() && below(world.slots()).map(EventIx).any(behind))
+}
+
+/// An event that a running attempt lacks the control for, and whose route has no fallback, stays unrouted until the attempt
+/// ends, which its diagnosis says. POLICY-32
+fn waits_for_the_end(world: &World, state: &dyn Facts, event: EventIx) -> bool {
+    let decision = world.decision(event, state.current().configuration);
+    let wanted = matches!(decision.does, Does::Update | Does::Work);
+    let Some(work) = state.resolves_to(world, event) else {
+        return false;
+    };
+    state.work(work).status == WorkStatus::Running
+        && wanted
+        && !state.supports(world, work, decision.control.policy.needs())
+        && decision.control.fallback == Fallback::None
+}
+
+/// An attempt that could only end by ending its Work runs on while such an event has to wait for that: somebody has to act.
+/// DONE-02 POLICY-32
+fn runs_on(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
+    let work = state.work(ix);
+    let waits = |event: EventIx| {
+        state.is_unrouted(event)
+            && state.resolves_to(world, event) == Some(ix)
+            && waits_for_the_end(world, state, event)
+    };
+    work.attempt.phase == Phase::Pinned
+        && !world.kind(work.kind).standing
+        && !state.has_pending(ix)
+        && state.open_intents(ix).is_empty()
+        && below(world.slots()).map(EventIx).any(waits)
 }
 
 fn claims_foreign_key(world: &World, state: &dyn Facts, event: EventIx) -> bool {
@@ -183,7 +238,7 @@ fn work_rests(world: &World, state: &dyn Facts, ix: WorkIx) -> bool {
     let restored = state.current().restore_hold == Flag::Yes;
     let status = match work.status {
         // What a restore fenced is not recovered before a person says so, which the restore hold has on record. OURS-21
-        WorkStatus::Running => restored && work.attempt.epochs == 0,
+        WorkStatus::Running => (restored && work.attempt.epochs == 0) || runs_on(world, state, ix),
         // Its retry comes of itself, unless a limit refused it and the Work is held for that, or a restore stopped the
         // clock.
         WorkStatus::Ready if work.backoff > 0 => {

@@ -7,12 +7,16 @@ pub mod aliases;
 pub mod attempts;
 pub mod causality;
 pub mod configuration;
+pub mod controls;
 pub mod decisions;
 pub mod ends;
 pub mod holds;
+pub mod intents;
+pub mod interrupts;
 pub mod lapses;
 pub mod ownership;
 pub mod processes;
+pub mod proofs;
 pub mod retry;
 pub mod routing;
 pub mod turns;
@@ -88,6 +92,10 @@ pub fn all() -> impl Iterator<Item = &'static Property> {
         retry::ALL,
         lapses::ALL,
         processes::ALL,
+        controls::ALL,
+        intents::ALL,
+        interrupts::ALL,
+        proofs::ALL,
     ]
     .into_iter()
     .flatten()

@@ -27,6 +27,7 @@ fn lane(action: &Action) -> usize {
             | Commit::Hold { .. }
             | Commit::Release { .. }
             | Commit::Retry { .. }
+            | Commit::Interrupt { .. }
             | Commit::Restore
             | Commit::ReleaseRestore { .. } => 0,
             Commit::CommitRoute { .. }
@@ -37,6 +38,8 @@ fn lane(action: &Action) -> usize {
             | Commit::Translate { .. }
             | Commit::ClaimRecovery { .. }
             | Commit::Detach { .. }
+            | Commit::Dispatch { .. }
+            | Commit::SettleDispatch { .. }
             | Commit::Vacate { .. } => 1,
             Commit::Pin { .. }
             | Commit::Complete { .. }
@@ -49,14 +52,19 @@ fn lane(action: &Action) -> usize {
             | Commit::CloseIdle { .. } => 4,
         },
         Action::World(
-            Env::Evaluate { .. } | Env::Crash | Env::Launch { .. } | Env::Proceed { .. },
+            Env::Evaluate { .. }
+            | Env::Crash
+            | Env::Launch { .. }
+            | Env::Proceed { .. }
+            | Env::Deliver { .. },
         ) => 1,
         Action::World(Env::Tick) => 4,
         Action::World(
             Env::ProcessExits { .. }
             | Env::LetGo { .. }
             | Env::ProcessEnds { .. }
-            | Env::KeeperDies { .. },
+            | Env::KeeperDies { .. }
+            | Env::TakeIn { .. },
         ) => 3,
     }
 }

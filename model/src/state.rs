@@ -117,6 +117,8 @@ pub struct Attempt {
     pub generation: u8,
     /// Active time it has left while it is open, if its binding bounds it. WAKE-27, WAKE-28
     pub active: Timer,
+    /// The event whose interrupt fenced it. CTRL-09
+    pub interrupted_by: Maybe,
 }
 
 /// One event slot; not accepted while `seq` is 0.
@@ -149,6 +151,27 @@ pub struct Event {
     pub suspect: u8,
     /// What was refused by a causal limit on its account. REJECT-01
     pub rejected: u8,
+    /// The policy that its route asked for, where a fallback stood in for it. POLICY-28
+    pub asked: IntentKind,
+    /// How it is to reach the attempt that ran when it was routed. POLICY-11 POLICY-19
+    pub intent: Intent,
+}
+
+/// The intent of an event: that it is to reach a running attempt of the Work it is associated with. Its epoch has no place
+/// here: a recovery leaves it as it is, and any other end of its segment makes it stale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(C)]
+pub struct Intent {
+    /// Which control it is; none for most events.
+    pub kind: IntentKind,
+    /// What became of it.
+    pub status: IntentStatus,
+    /// The attempt it was committed for, and no other. POLICY-23
+    pub attempt: u8,
+    /// What stands in if the control fails. POLICY-33
+    pub on_error: Fallback,
+    /// How far the message came. Only a world with the crash grain knows.
+    pub message: Message,
 }
 
 /// One wait slot.
@@ -219,8 +242,17 @@ statuses! {
     Process { None, Held, Running, Finished, Unkept, Lost }
     /// Lifecycle of a wait.
     WaitStatus { Unregistered, Active, Woken, Cancelled }
-    /// Whether an event is input: claimed by the last segment, or by an earlier one.
-    Input { No, Pending, Batch, Consumed }
+    /// Whether an event is input: consumed by the last segment, which claimed it or whose result proved it, or by an earlier
+    /// one, or withdrawn by an error fallback.
+    Input { No, Pending, Batch, Consumed, Withdrawn }
+    /// A control of a running attempt.
+    IntentKind { None, Inject, Interrupt }
+    /// What became of an intent.
+    IntentStatus { None, Committed, Dispatched, Accepted, NotAccepting, Fenced, FellBack, Consumed, Stale }
+    /// What stands in for a control that an attempt does not support, or that failed.
+    Fallback { None, Queue, Drop }
+    /// Where the message of an inject intent is: not delivered, with what holds the process, or taken in by it.
+    Message { None, Delivered, TakenIn }
     /// What became of a handler's proposal.
     Proposal { None, Fresh, Stale }
 }
@@ -259,6 +291,22 @@ impl Process {
         match self {
             Process::Held | Process::Running | Process::Finished => true,
             Process::None | Process::Unkept | Process::Lost => false,
+        }
+    }
+}
+
+impl IntentStatus {
+    /// Committed or dispatched: its answer is not known. POLICY-23
+    pub fn open(self) -> bool {
+        match self {
+            IntentStatus::Committed | IntentStatus::Dispatched => true,
+            IntentStatus::None
+            | IntentStatus::Accepted
+            | IntentStatus::NotAccepting
+            | IntentStatus::Fenced
+            | IntentStatus::FellBack
+            | IntentStatus::Consumed
+            | IntentStatus::Stale => false,
         }
     }
 }

@@ -2,14 +2,19 @@
 
 use std::fmt::Write;
 
-use crate::action::{Action, Authority, Commit, Ending, Env, Expect, Hint, Mark, Verdict};
+use crate::action::{
+    Action, Authority, Commit, Ending, Env, Expect, Hint, Mark, SendAnswer, Verdict,
+};
 use crate::check::judge;
-use crate::index::{EventIx, WorkIx, below};
+use crate::index::{EventIx, Proofs, WorkIx, below};
 use crate::law::Law;
 use crate::outcome::{Outcome, Receipt, Recovery, RouteMark, Start};
 use crate::properties::{Property, Step};
-use crate::state::{Facts, Flag, Input, Process, Proposal, State, WaitStatus, Work, WorkStatus};
-use crate::view::{View, view};
+use crate::state::{
+    Facts, Fallback, Flag, Input, IntentKind, IntentStatus, Message, Process, Proposal, State,
+    WaitStatus, Work, WorkStatus,
+};
+use crate::view::{IntentView, View, view};
 use crate::worlds::{Visit, World, visit};
 
 /// An action as a sentence.
@@ -39,6 +44,12 @@ pub fn sentence(world: &World, action: Action) -> String {
         Action::World(Env::KeeperDies { work }) => {
             format!("the keeper of {} dies", world.work_name(work))
         }
+        Action::World(Env::Deliver { event }) => {
+            format!("{} reaches the keeper it was sent to", world.event_name(event))
+        }
+        Action::World(Env::TakeIn { event }) => {
+            format!("the process takes in {}", world.event_name(event))
+        }
     }
 }
 
@@ -60,20 +71,31 @@ fn committed(world: &World, commit: Commit) -> String {
         Commit::Renew { work, by } => {
             format!("the lease of {} is renewed{}", name(work), shown(by))
         }
-        Commit::Complete { work, by, ending, declares } => {
-            format!("the attempt of {} {}{}", name(work), ends(ending, declares), shown(by))
+        Commit::Complete { work, by, ending, declares, proofs } => {
+            let (ends, took) = (ends(ending, declares), took_in(world, proofs));
+            format!("the attempt of {} {ends}{took}{}", name(work), shown(by))
         }
-        Commit::Fail { work, by, hint } => {
-            format!("the attempt of {} fails{}{}", name(work), hints(hint), shown(by))
+        Commit::Fail { work, by, hint, proofs } => {
+            let (hints, took) = (hints(hint), took_in(world, proofs));
+            format!("the attempt of {} fails{hints}{took}{}", name(work), shown(by))
         }
-        Commit::RegisterWait { work, by, wait, after } => {
-            format!(
-                "the attempt of {} waits for {} {}{}",
-                name(work),
-                wait_name(wait),
-                above(after),
-                shown(by)
-            )
+        Commit::RegisterWait { work, by, wait, after, proofs } => {
+            let (above, took) = (above(after), took_in(world, proofs));
+            let (name, wait) = (name(work), wait_name(wait));
+            format!("the attempt of {name} waits for {wait} {above}{took}{}", shown(by))
+        }
+        Commit::Dispatch { work, by, event } => {
+            let event = world.event_name(event);
+            format!("{event} is about to be sent to the attempt of {}{}", name(work), shown(by))
+        }
+        Commit::SettleDispatch { work, by, event, answer } => {
+            let (event, says) = (world.event_name(event), answers(answer));
+            format!("the executor of {} {says} {event}{}", name(work), shown(by))
+        }
+        Commit::Interrupt { work, expect, request, implemented } => {
+            let request = world.delivery(request).name;
+            let lacks = if implemented { "" } else { ", which its executor does not implement" };
+            format!("an operator interrupts {} by {request}{lacks}{}", name(work), meant(expect))
         }
         Commit::Wake { wait } => format!("a scan tries to wake {}", wait_name(wait)),
         Commit::FireTimer { wait } => format!("the timer of {} fires", wait_name(wait)),
@@ -150,6 +172,23 @@ fn ends(ending: Ending, declares: bool) -> &'static str {
     }
 }
 
+fn took_in(world: &World, proofs: Proofs) -> String {
+    if proofs.is_empty() {
+        return String::new();
+    }
+    let known = proofs.events().filter(|event| event.at() < world.slots());
+    let names: Vec<String> = known.map(|event| world.event_name(event)).collect();
+    format!(" and says that it took in {}", names.join(" and "))
+}
+
+fn answers(answer: SendAnswer) -> &'static str {
+    match answer {
+        SendAnswer::Accepted => "accepted",
+        SendAnswer::NotAccepting => "is not accepting",
+        SendAnswer::Failed => "leaves open what became of",
+    }
+}
+
 fn hints(hint: Hint) -> &'static str {
     match hint {
         Hint::None => "",
@@ -214,13 +253,55 @@ fn receipt_says(world: &World, receipt: Receipt) -> String {
             format!("woken at once by {}", world.event_name(winner))
         }
         Receipt::Woken { winner } => format!("woken by {}", world.event_name(winner)),
+        Receipt::Dispatched { attempt, kind: IntentKind::Interrupt } => {
+            format!("attempt {attempt} may be interrupted")
+        }
+        Receipt::Dispatched { attempt, kind: IntentKind::Inject | IntentKind::None } => {
+            format!("it may be sent to attempt {attempt}")
+        }
+        Receipt::Settled(status) => status_name(status).into(),
     }
+}
+
+fn status_name(status: IntentStatus) -> &'static str {
+    match status {
+        IntentStatus::None => "no intent",
+        IntentStatus::Committed => "committed",
+        IntentStatus::Dispatched => "dispatched",
+        IntentStatus::Accepted => "accepted",
+        IntentStatus::NotAccepting => "not accepting",
+        IntentStatus::Fenced => "fenced",
+        IntentStatus::FellBack => "fell back",
+        IntentStatus::Consumed => "consumed",
+        IntentStatus::Stale => "stale",
+    }
+}
+
+fn kind_name(kind: IntentKind) -> &'static str {
+    match kind {
+        IntentKind::None => "queue",
+        IntentKind::Inject => "inject",
+        IntentKind::Interrupt => "interrupt",
+    }
+}
+
+/// An intent as a clause.
+fn intent_says(intent: &IntentView) -> String {
+    let (kind, status) = (kind_name(intent.kind), status_name(intent.status));
+    let on_error = match intent.on_error {
+        None | Some(Fallback::None) => "",
+        Some(Fallback::Queue) => ", on error queue",
+        Some(Fallback::Drop) => ", on error drop",
+    };
+    format!(", {kind} of attempt {} {status}{on_error}", intent.attempt)
 }
 
 fn mark_name(mark: RouteMark) -> &'static str {
     match mark {
         RouteMark::Unrouted => "unrouted",
         RouteMark::Queued => "queued",
+        RouteMark::Inject => "inject",
+        RouteMark::Interrupt => "interrupt",
         RouteMark::Woke => "woke",
         RouteMark::Unmatched => "unmatched",
         RouteMark::Drop => "dropped",
@@ -265,6 +346,12 @@ fn facts(world: &World, state: &dyn Facts) -> Vec<(String, String)> {
             let name = world.event_name(EventIx(ix));
             flat.push((format!("proposal.{name}"), format!("{:?}", event.proposal).to_lowercase()));
         }
+        let came = match event.intent.message {
+            Message::None => continue,
+            Message::Delivered => "delivered",
+            Message::TakenIn => "taken in",
+        };
+        flat.push((format!("message.{}", world.event_name(EventIx(ix))), came.into()));
     }
     // A state may have room for more Works than the world has.
     for work in below(world.works.len()).map(WorkIx) {
@@ -310,7 +397,11 @@ pub fn view_facts(view: &View) -> Vec<(String, String)> {
         };
         let conflict = if event.conflicting { ", conflicting" } else { "" };
         let mark = mark_name(event.mark);
-        flat.push((event.event.clone(), format!("{mark}{work}{generation}{chain}{conflict}")));
+        let asked = event.asked.map(|kind| format!(" instead of {}", kind_name(kind)));
+        let asked = asked.unwrap_or_default();
+        let intent = event.intent.as_ref().map(intent_says).unwrap_or_default();
+        let says = format!("{mark}{asked}{work}{generation}{chain}{conflict}{intent}");
+        flat.push((event.event.clone(), says));
     }
     if view.generation > 0 {
         flat.push(("generation".into(), view.generation.to_string()));
@@ -477,8 +568,8 @@ pub(crate) fn brief(state: &dyn Facts, f: &mut std::fmt::Formatter<'_>) -> std::
             if event.input == Input::No { String::new() } else { format!(" {:?}", event.input) };
         writeln!(
             f,
-            "e{ix} #{} {:?}{input} depth={} proposal={:?}",
-            event.seq, event.mark, event.depth, event.proposal
+            "e{ix} #{} {:?}{input} depth={} proposal={:?} {:?}",
+            event.seq, event.mark, event.depth, event.proposal, event.intent
         )?;
     }
     for (ix, wait) in

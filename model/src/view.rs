@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::index::{EventIx, Maybe, WaitIx, WorkIx, below};
 use crate::outcome::RouteMark;
 use crate::state::{
-    AttemptStatus, CONTINUATION_REJECTED, Event, Exclusion, Facts, Flag, Hold, ITSELF_REJECTED,
-    Input, Phase, REPLAY_REJECTED, SUCCESSOR_REJECTED, TIMEOUT_REJECTED, Timer, WaitStatus, Work,
-    WorkStatus,
+    AttemptStatus, CONTINUATION_REJECTED, Event, Exclusion, Facts, Fallback, Flag, Hold,
+    ITSELF_REJECTED, Input, Intent, IntentKind, IntentStatus, Phase, REPLAY_REJECTED,
+    SUCCESSOR_REJECTED, TIMEOUT_REJECTED, Timer, WaitStatus, Work, WorkStatus,
 };
 use crate::worlds::{Origin, World};
 
@@ -53,6 +53,26 @@ pub struct EventView {
     pub depth: u8,
     /// Its identity came again with another body.
     pub conflicting: bool,
+    /// The policy that its route asked for, where a fallback stood in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<IntentKind>,
+    /// How it is to reach an attempt, or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<IntentView>,
+}
+
+/// The intent of an event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IntentView {
+    /// Which control it is.
+    pub kind: IntentKind,
+    /// The attempt it was committed for.
+    pub attempt: u8,
+    /// What became of it.
+    pub status: IntentStatus,
+    /// What stands in if the control fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<Fallback>,
 }
 
 /// One key.
@@ -118,8 +138,11 @@ pub struct AttemptView {
     pub lease: LeaseView,
     /// The event that started it.
     pub trigger: String,
-    /// Input claimed by its last segment, in acceptance order.
+    /// Input consumed by its last segment, which claimed it or whose result proved it, in acceptance order.
     pub batch: Vec<String>,
+    /// The event whose interrupt fenced it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted_by: Option<String>,
 }
 
 /// What is left of a lease.
@@ -232,7 +255,15 @@ fn event_view(world: &World, ix: EventIx, event: &Event) -> EventView {
         root: named(world, event.root).unwrap_or_default(),
         depth: event.depth,
         conflicting: event.conflicting == Flag::Yes,
+        asked: (event.asked != IntentKind::None).then_some(event.asked),
+        intent: intent_view(&event.intent),
     }
+}
+
+fn intent_view(intent: &Intent) -> Option<IntentView> {
+    let Intent { kind, attempt, status, on_error, message: _ } = *intent;
+    let on_error = (on_error != Fallback::None).then_some(on_error);
+    (kind != IntentKind::None).then_some(IntentView { kind, attempt, status, on_error })
 }
 
 fn key_view(world: &World, state: &dyn Facts, key: u8) -> KeyView {
@@ -278,6 +309,7 @@ fn attempt_view(world: &World, state: &dyn Facts, work: WorkIx) -> AttemptView {
         lease: lease(state.work(work)),
         trigger: named(world, attempt.trigger).unwrap_or_default(),
         batch: names(world, &state.input(work, Input::Batch)),
+        interrupted_by: named(world, attempt.interrupted_by),
     }
 }
 

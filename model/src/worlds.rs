@@ -7,6 +7,7 @@
 mod aliases;
 mod attempts;
 mod catalogue;
+mod controls;
 mod definition;
 mod endings;
 mod environment;
@@ -67,6 +68,12 @@ impl World {
     /// The binding that attempts of a Work are pinned under.
     pub fn binding(&self, work: WorkIx) -> &Binding {
         &self.works[work.at()].binding
+    }
+
+    /// The controls that an attempt of a Work supports, as pinned with it. BIND-10
+    pub fn controls(&self, work: WorkIx, generation: u8) -> Controls {
+        let def = &self.works[work.at()];
+        def.reloaded.filter(|_| generation > 0).unwrap_or(def.binding.controls)
     }
 
     /// What a kind of Work is.
@@ -196,6 +203,7 @@ impl World {
                 Ask::Reopen(_)
                 | Ask::Release(_)
                 | Ask::Retry(_)
+                | Ask::Interrupt(_)
                 | Ask::ReleaseRestore
                 | Ask::Create { .. },
             ) => true,

@@ -4,13 +4,14 @@
 //! on either side stops the build here.
 //!
 //! Here is the command of each action. What takes more than a line is in the file of its concern: `ingress` for deliveries
-//! and requests, `routing` for evaluations and proposals, `attempts` for claims and ends of turns, `waits` for registrations.
-//! A new concern is one more file beside them. `answer` puts outcomes in the model's words, `learn` binds what they reveal,
+//! and requests, `routing` for evaluations and proposals, `attempts` for claims and ends of turns, `intents` for controls of
+//! running attempts and for proofs, `waits` for registrations. A new concern is one more file beside them. `answer` puts outcomes in the model's words, `learn` binds what they reveal,
 //! and `known` refuses what the world does not contain.
 
 mod answer;
 mod attempts;
 mod ingress;
+mod intents;
 mod known;
 mod learn;
 mod routing;
@@ -25,13 +26,14 @@ use crate::binding::Binding;
 use crate::observation::Rows;
 use crate::subject::SubjectError;
 
-pub use answer::{mark, outcome};
+pub use answer::{intent_kind, intent_status, mark, outcome};
 pub use known::{known_event, known_work, rank, stranger};
 pub use learn::learn;
 pub use routing::evaluated;
 
 use attempts::{claim, ended, finding, hinted};
 use ingress::{create_work, new_event, proposed_uid, request};
+use intents::{answered, named};
 use routing::proposal;
 use waits::{register_wait, watermark};
 
@@ -91,22 +93,46 @@ pub fn command(
         Commit::Renew { work, by } => {
             Command::Renew { by: binding.authority(work, by), lease: ticks(world.lease) }
         }
-        Commit::Complete { work, by, ending, declares } => Command::Complete {
+        Commit::Complete { work, by, ending, declares, proofs } => Command::Complete {
             by: binding.authority(work, by),
             ending: ended(world, rows, binding.work(work), ending)?,
             status: declares.then(|| "done".to_owned()),
+            proofs: named(binding, rows, proofs)?,
+            usage: None,
         },
-        Commit::Fail { work, by, hint } => {
+        Commit::Fail { work, by, hint, proofs } => {
             let by = binding.authority(work, by);
-            Command::Fail { by, reason: "failed".to_owned(), hint: hinted(world, by, hint) }
+            Command::Fail {
+                by,
+                reason: "failed".to_owned(),
+                hint: hinted(world, by, hint),
+                proofs: named(binding, rows, proofs)?,
+                usage: None,
+            }
         }
         Commit::FireRetry { work, attempt } => {
             Command::FireRetry { work: binding.work(work), attempt: AttemptNo(u32::from(attempt)) }
         }
-        Commit::RegisterWait { work, by, wait, after } => {
+        Commit::RegisterWait { work, by, wait, after, proofs } => {
             let after = watermark(after, rows, binding.work(work))?;
-            register_wait(world, binding, rows, (work, by), wait, after)?
+            let proofs = named(binding, rows, proofs)?;
+            register_wait(world, binding, rows, (work, by), wait, (after, proofs))?
         }
+        Commit::Dispatch { work, by, event } => {
+            Command::Dispatch { by: binding.authority(work, by), event: binding.event(event) }
+        }
+        Commit::SettleDispatch { work, by, event, answer } => Command::SettleDispatch {
+            by: binding.authority(work, by),
+            event: binding.event(event),
+            answer: answered(answer),
+            detail: String::new(),
+        },
+        Commit::Interrupt { work, expect, request: by, implemented } => Command::Interrupt {
+            work: binding.work(work),
+            expect: binding.expected(work, expect),
+            request: request(world, by),
+            implemented,
+        },
         Commit::Wake { wait } => Command::Wake { wait: binding.wait(wait) },
         Commit::FireTimer { wait } => Command::FireTimer { wait: binding.wait(wait) },
         Commit::AcceptTimeout { wait } => Command::AcceptTimeout { wait: binding.wait(wait) },

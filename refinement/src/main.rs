@@ -98,6 +98,18 @@ enum Named {
     DetachIgnored,
     /// A runtime that takes the tokens of a backup: must be reported.
     TokensKeptOverRestore,
+    /// A runtime that consumes whatever a result names: must be reported.
+    ProofsUnchecked,
+    /// A runtime that takes what was delivered for consumed: must be reported.
+    AcceptanceConsumes,
+    /// A runtime that sends to a segment what was meant for an earlier one: must be reported.
+    IntentRetargeted,
+    /// A runtime that ends interrupted attempts as failed: must be reported.
+    InterruptCountsAsFailure,
+    /// A runtime that fences and forgets the process: must be reported.
+    FenceWithoutMark,
+    /// A runtime that queues where no route said so: must be reported.
+    FallbackInferred,
 }
 
 impl From<Named> for Beside {
@@ -115,6 +127,12 @@ impl From<Named> for Beside {
             Named::HintsClamped => Self::Broken(Fault::HintsClamped),
             Named::DetachIgnored => Self::Broken(Fault::DetachIgnored),
             Named::TokensKeptOverRestore => Self::Broken(Fault::TokensKeptOverRestore),
+            Named::ProofsUnchecked => Self::Broken(Fault::ProofsUnchecked),
+            Named::AcceptanceConsumes => Self::Broken(Fault::AcceptanceConsumes),
+            Named::IntentRetargeted => Self::Broken(Fault::IntentRetargeted),
+            Named::InterruptCountsAsFailure => Self::Broken(Fault::InterruptCountsAsFailure),
+            Named::FenceWithoutMark => Self::Broken(Fault::FenceWithoutMark),
+            Named::FallbackInferred => Self::Broken(Fault::FallbackInferred),
         }
     }
 }

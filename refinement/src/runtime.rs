@@ -2,22 +2,21 @@
 //!
 //! It begins with the world's first configuration loaded, as a daemon does before it takes a delivery.
 
+mod tampering;
+
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use abide::command::{Command, Outcome as Answer, Receipt};
 use abide::domain::{Actor, Millis};
 use abide::law;
-use abide::store::engine::query_all;
-use abide::store::{Engine, Observation, Session, Store, StoreError, Tx, Value, journal, observe};
+use abide::store::{Engine, Observation, Session, Store, StoreError, Tx, journal, observe};
 use abide_model::action::{Commit, Env};
-use abide_model::index::{WaitIx, WorkIx};
 use abide_model::outcome::Outcome;
 use abide_model::view::View;
 use abide_model::worlds::{TICK_MS, World};
 
 use crate::binding::Binding;
-use crate::broken::Tampered;
 use crate::commands::{command, evaluated, learn, outcome, reload, ticks};
 use crate::crash::Crashing;
 use crate::observation::{Rows, bind_derived, view};
@@ -118,46 +117,6 @@ impl Subject for InMemory<'_> {
         self.session.rollback_to()?;
         self.session.release()?;
         Ok(())
-    }
-}
-
-impl Tampered for InMemory<'_> {
-    fn forget_holds(&mut self, work: WorkIx) -> Result<(), SubjectError> {
-        let work = Value::Int(self.here.binding.work(work).0);
-        self.here.seen = None;
-        self.session.execute("UPDATE work SET holds = 0 WHERE id = ?1", &[work])?;
-        Ok(())
-    }
-
-    fn forget_checkpoint(&mut self, wait: WaitIx) -> Result<(), SubjectError> {
-        let wait = Value::Int(self.here.binding.wait(wait).0);
-        self.here.seen = None;
-        self.session.execute("UPDATE subscription SET checkpoint = 0 WHERE wait = ?1", &[wait])?;
-        Ok(())
-    }
-
-    fn forget_backoff(&mut self, work: WorkIx) -> Result<(), SubjectError> {
-        let work = Value::Int(self.here.binding.work(work).0);
-        self.here.seen = None;
-        let forget = "UPDATE work SET backoff = NULL, retry_at = NULL, retry_disabled = NULL \
-                      WHERE id = ?1";
-        self.session.execute(forget, &[work])?;
-        Ok(())
-    }
-
-    fn perform_keeping_tokens(&mut self, commit: Commit) -> Result<Outcome, SubjectError> {
-        let held = "SELECT work, n, token FROM attempt WHERE token IS NOT NULL";
-        let tokens = query_all(&mut self.session, held, &[], |row| {
-            Ok((row.int(0)?, row.int(1)?, row.blob(2)?.to_owned()))
-        })?;
-        let outcome = self.perform(commit)?;
-        self.here.seen = None;
-        for (work, n, token) in tokens {
-            let values = [work.into(), n.into(), token.as_slice().into()];
-            let keep = "UPDATE attempt SET token = ?3 WHERE work = ?1 AND n = ?2";
-            self.session.execute(keep, &values)?;
-        }
-        Ok(outcome)
     }
 }
 
@@ -311,7 +270,7 @@ fn understood(
 ) -> Result<Outcome, SubjectError> {
     learn(world, binding, commit, done, answer);
     bind_derived(world, binding, seen);
-    outcome(binding, answer)
+    outcome(binding, commit, answer)
 }
 
 fn surroundings(
@@ -338,7 +297,9 @@ fn surroundings(
         | Env::Proceed { .. }
         | Env::LetGo { .. }
         | Env::ProcessEnds { .. }
-        | Env::KeeperDies { .. } => {}
+        | Env::KeeperDies { .. }
+        | Env::Deliver { .. }
+        | Env::TakeIn { .. } => {}
     }
     Ok(())
 }

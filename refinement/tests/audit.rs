@@ -1,10 +1,13 @@
 //! The audit on journals of the runtime: lawful ones pass, and each doctoring that the law can see is found where it is.
 
+#[path = "audit/controls.rs"]
+mod controls;
+
 use std::path::{Path, PathBuf};
 
 use abide::command::{Command, Outcome, Receipt};
 use abide::domain::{
-    Actor, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Deadline, Decision,
+    Actor, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Control, Deadline, Decision,
     Duration, Ending, Epoch, EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal,
     ProposedWork, Request, RetryHint, RetryPolicy, ScopeLimit, Segment, Seq, TokenHash, Verdict,
     WaitId, WaitUid, WorkId, WorkUid,
@@ -144,6 +147,11 @@ fn journals_of_class_traces_about_endings_and_failures_pass() {
     class_traces_pass(&["endings", "standing", "hints"]);
 }
 
+#[test]
+fn journals_of_class_traces_about_controls_pass() {
+    class_traces_pass(&["fallback", "steer-and-wait", "pinned-controls"]);
+}
+
 const SCOPE: &str = "acme";
 const LEASE: i64 = 60_000;
 
@@ -154,6 +162,8 @@ struct Story {
     commands: Vec<(i64, Command)>,
     now: i64,
     token: u8,
+    /// Whether what is claimed can be injected into, and whether it can be interrupted.
+    pinned: (bool, bool),
     store: Store,
 }
 
@@ -162,7 +172,8 @@ impl Story {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("abide.db");
         let store = Store::open(&file).expect("a file");
-        Self { file, _folder: folder, commands: Vec::new(), now: 1_000_000, token: 0, store }
+        let (commands, pinned) = (Vec::new(), (false, false));
+        Self { file, _folder: folder, commands, now: 1_000_000, token: 0, pinned, store }
     }
 
     fn go(&mut self, command: Command) -> Outcome {
@@ -205,7 +216,7 @@ impl Story {
             kind: "run".to_owned(),
             standing: false,
         });
-        let decision = Decision::Work { attach: Vec::new(), create };
+        let decision = Decision::Work { attach: Vec::new(), create, control: Control::default() };
         self.does(Command::CommitRoute { proposal: proposal(event, resolved, decision) })
     }
 
@@ -223,6 +234,8 @@ impl Story {
                 holds_until_pin: false,
                 active: None,
                 retry: RetryPolicy::default(),
+                injects: self.pinned.0,
+                interrupts: self.pinned.1,
             },
             capacity: vec![ScopeLimit { scope: SCOPE.to_owned(), limit: 1 }],
         }
@@ -301,6 +314,8 @@ fn story() -> Story {
         deadline: Some(Deadline::After(duration(5_000))),
         source: None,
         read_scopes: Vec::new(),
+        proofs: Vec::new(),
+        usage: None,
     };
     on.does(wait(by));
     on.does(Command::Vacate {
@@ -334,7 +349,13 @@ fn story() -> Story {
     on.does(Command::Detach { by });
     on.later(1);
     on.refuses(Command::Renew { by, lease: duration(LEASE) });
-    on.refuses(Command::Complete { by, ending: Ending::Completed, status: None });
+    on.refuses(Command::Complete {
+        by,
+        ending: Ending::Completed,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    });
     on.token = 101;
     let taken = on.does(Command::ClaimRecovery {
         work: WORK,
@@ -359,12 +380,18 @@ fn story() -> Story {
     on.does(Command::CommitRoute { proposal: proposal(seq, Some((WORK, 10)), Decision::Decline) });
     let by = on.started();
     let hint = Some(RetryHint::Delay(1_000));
-    on.does(Command::Fail { by, reason: "no".to_owned(), hint });
+    on.does(Command::Fail { by, reason: "no".to_owned(), hint, proofs: Vec::new(), usage: None });
     on.refuses(Command::FireRetry { work: WORK, attempt: by.attempt });
     on.does(Command::Retry { work: WORK, expect: Some(by.attempt), request: request("again") });
     let by = on.started();
     let status = Some("done".to_owned());
-    on.does(Command::Complete { by, ending: Ending::Completed, status });
+    on.does(Command::Complete {
+        by,
+        ending: Ending::Completed,
+        status,
+        proofs: Vec::new(),
+        usage: None,
+    });
     let last = on.claim();
     on.refuses(last);
     on.refuses(Command::Cancel {

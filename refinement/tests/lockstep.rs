@@ -74,6 +74,13 @@ fn failures_hints_and_retries_are_performed_as_the_law_says() {
 }
 
 #[test]
+fn injections_answers_and_proofs_are_performed_as_the_law_says() {
+    let run = holds("inject", Beside::Sqlite);
+    assert_eq!(run.transitions(), run.explored.transitions);
+    assert!(run.probes() > run.transitions(), "most of what may be tried is refused");
+}
+
+#[test]
 fn the_model_beside_itself_never_differs() {
     let run = holds("pauses", Beside::Model);
     assert_eq!(run.transitions(), run.explored.transitions);
@@ -149,6 +156,16 @@ fn a_hint_that_is_cut_down_is_reported_with_the_timer_it_armed() {
 }
 
 #[test]
+fn a_proof_of_what_was_never_sent_is_reported_with_the_input_it_consumed() {
+    let divergence = parts("inject", Fault::ProofsUnchecked);
+    let report = divergence.report();
+    assert!(matches!(divergence.what, Parting::View { .. }), "{report}");
+    let last = report.lines().find(|line| line.starts_with('→')).expect("the step is marked");
+    assert!(last.contains("took in"), "{report}");
+    assert!(report.contains("intent.status model"), "{report}");
+}
+
+#[test]
 fn every_planted_fault_is_reported_somewhere() {
     for fault in Fault::ALL {
         let world = match fault {
@@ -158,6 +175,11 @@ fn every_planted_fault_is_reported_somewhere() {
             Fault::BackoffIgnored | Fault::StaleRetryClears | Fault::HintsClamped => "hints",
             Fault::DetachIgnored => "crash-grain",
             Fault::TokensKeptOverRestore => "restore",
+            Fault::ProofsUnchecked | Fault::AcceptanceConsumes | Fault::IntentRetargeted => {
+                "inject"
+            }
+            Fault::InterruptCountsAsFailure | Fault::FenceWithoutMark => "interrupt",
+            Fault::FallbackInferred => "fallback",
         };
         let report = parts(world, fault).report();
         assert!(report.contains(fault.name()), "{report}");

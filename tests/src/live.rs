@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use abide::clock::{Clock, TimeSource};
 use abide::command::{Command, Outcome, Receipt};
 use abide::domain::{
-    Actor, AttemptUid, Authority, BindingPin, CausalLimits, Deadline, Decision, Duration, Ending,
-    EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, RetryPolicy, ScopeLimit,
-    Segment, Seq, Source, Token, WaitId, WaitUid, WorkId,
+    Actor, AttemptUid, Authority, BindingPin, CausalLimits, Control, Deadline, Decision, Duration,
+    Ending, EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, RetryPolicy,
+    ScopeLimit, Segment, Seq, Source, Token, WaitId, WaitUid, WorkId,
 };
 use abide::extension::route::{self, EventView, RouteAction, RouteHandler, Sender, WorkView};
 use abide::law::routing::{Snapshot, snapshot};
@@ -253,13 +253,19 @@ impl Live {
 
     /// Completes an attempt.
     pub fn complete(&self, by: Authority) -> Outcome {
-        self.apply(Command::Complete { by, ending: Ending::Completed, status: None })
+        self.apply(Command::Complete {
+            by,
+            ending: Ending::Completed,
+            status: None,
+            proofs: Vec::new(),
+            usage: None,
+        })
     }
 
     /// Ends a turn, says how, and leaves the Work open.
     pub fn hand_off(&self, by: Authority, status: &str) {
         let (ending, status) = (Ending::Handoff { close_after: None }, Some(status.to_owned()));
-        self.accepted(Command::Complete { by, ending, status });
+        self.accepted(Command::Complete { by, ending, status, proofs: Vec::new(), usage: None });
     }
 }
 
@@ -289,6 +295,8 @@ pub fn claim(work: WorkId) -> (Command, Token) {
         holds_until_pin: false,
         active: None,
         retry: RetryPolicy::default(),
+        injects: false,
+        interrupts: false,
     };
     let limit = |scope: &str| ScopeLimit { scope: scope.to_owned(), limit: 1_000 };
     let capacity = vec![limit(SCOPE), limit(ELSEWHERE)];
@@ -352,7 +360,18 @@ impl Waiting {
     pub fn command(self) -> Command {
         let Self { by, keys, types, after, deadline, source, reads: read_scopes } = self;
         let uid = WaitUid::new();
-        Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes }
+        Command::RegisterWait {
+            by,
+            uid,
+            keys,
+            types,
+            after,
+            deadline,
+            source,
+            read_scopes,
+            proofs: Vec::new(),
+            usage: None,
+        }
     }
 }
 
@@ -462,10 +481,12 @@ fn decided(seen: &Snapshot, answer: &route::Decision) -> Proposal {
         RouteAction::Decline => Decision::Decline,
         RouteAction::Drop => Decision::Drop,
         RouteAction::Close => Decision::Close,
-        RouteAction::Update => Decision::Update { attach },
-        RouteAction::Work => {
-            Decision::Work { attach, create: answer.kind.as_ref().map(|kind| seen.fresh(kind)) }
-        }
+        RouteAction::Update => Decision::Update { attach, control: Control::default() },
+        RouteAction::Work => Decision::Work {
+            attach,
+            create: answer.kind.as_ref().map(|kind| seen.fresh(kind)),
+            control: Control::default(),
+        },
     };
     seen.decide(answer.route.as_deref(), decision)
 }

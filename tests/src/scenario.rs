@@ -5,7 +5,7 @@
 //! step, and must fail on the runtimes that are broken where it looks.
 
 use abide_model::action::{
-    Action, Authority, Commit, Ending, Env, Expect, Hint, Mark, NamedAction, Verdict,
+    Action, Authority, Commit, Ending, Env, Expect, Hint, Mark, NamedAction, SendAnswer, Verdict,
 };
 use abide_model::outcome::Outcome;
 use abide_model::view::{EventView, TimerView, View, WorkView};
@@ -124,6 +124,12 @@ impl Seen {
         attempt.map(|attempt| attempt.batch.clone()).unwrap_or_default()
     }
 
+    /// What started the last attempt of a Work.
+    #[must_use]
+    pub fn trigger(&self, work: &str) -> Option<&str> {
+        Some(self.work(work)?.attempt.as_ref()?.trigger.as_str())
+    }
+
     /// The number of the last attempt of a Work; 0 if there is none.
     #[must_use]
     pub fn attempt(&self, work: &str) -> u8 {
@@ -154,6 +160,35 @@ impl Seen {
     #[must_use]
     pub fn retries_nothing(&self, work: &str) -> bool {
         self.work(work).is_some_and(|work| work.backoff.is_none() && work.retry == TimerView::None)
+    }
+
+    /// The control, the attempt and the status of the intent of an event, in words.
+    #[must_use]
+    pub fn intent(&self, event: &str) -> String {
+        let intent = self.event(event).and_then(|seen| seen.intent.as_ref());
+        intent.map_or_else(
+            || "none".to_owned(),
+            |seen| format!("{} {} {}", code(&seen.kind), seen.attempt, code(&seen.status)),
+        )
+    }
+
+    /// The control that a fallback stood in for, as its code; `none` if none did.
+    #[must_use]
+    pub fn asked(&self, event: &str) -> String {
+        let asked = self.event(event).and_then(|seen| seen.asked);
+        asked.map_or_else(|| "none".to_owned(), |asked| code(&asked))
+    }
+
+    /// Whether a Work has consumed an event.
+    #[must_use]
+    pub fn consumed(&self, work: &str, event: &str) -> bool {
+        self.work(work).is_some_and(|work| work.consumed.iter().any(|known| known == event))
+    }
+
+    /// The event that interrupted the last attempt of a Work.
+    #[must_use]
+    pub fn interrupted_by(&self, work: &str) -> Option<&str> {
+        self.work(work)?.attempt.as_ref()?.interrupted_by.as_deref()
     }
 
     /// The status of the last wait of a Work, as its code.
@@ -370,7 +405,7 @@ about_event! {
 }
 
 fn fails(work: String, by: Authority, hint: Hint) -> NamedAction {
-    Action::Commit(Commit::Fail { work, by, hint })
+    Action::Commit(Commit::Fail { work, by, hint, proofs: Vec::new() })
 }
 
 /// The holder fails and says when it would try again.
@@ -393,7 +428,7 @@ pub fn retry(work: &str, request: &str) -> NamedAction {
 }
 
 fn ends(work: String, by: Authority, ending: Ending, declares: bool) -> NamedAction {
-    Action::Commit(Commit::Complete { work, by, ending, declares })
+    Action::Commit(Commit::Complete { work, by, ending, declares, proofs: Vec::new() })
 }
 
 /// An operator acts on a Work and says which attempt is meant.
@@ -404,6 +439,7 @@ pub fn expecting(meant: Expect, mut action: NamedAction) -> NamedAction {
         | Commit::Hold { expect, .. }
         | Commit::Release { expect, .. }
         | Commit::Retry { expect, .. }
+        | Commit::Interrupt { expect, .. }
         | Commit::Reopen { expect, .. },
     ) = &mut action
     {
@@ -456,7 +492,69 @@ pub fn translate(wait: &str, source: &str) -> NamedAction {
 #[must_use]
 pub fn register(work: &str, wait: &str, after: Mark) -> NamedAction {
     let (work, wait) = (work.to_owned(), wait.to_owned());
-    Action::Commit(Commit::RegisterWait { work, by: Authority::Current, wait, after })
+    let (by, proofs) = (Authority::Current, Vec::new());
+    Action::Commit(Commit::RegisterWait { work, by, wait, after, proofs })
+}
+
+/// The result of a turn says that its process took in these.
+#[must_use]
+pub fn taking_in(events: &[&str], mut result: NamedAction) -> NamedAction {
+    if let Action::Commit(
+        Commit::Complete { proofs, .. }
+        | Commit::Fail { proofs, .. }
+        | Commit::RegisterWait { proofs, .. },
+    ) = &mut result
+    {
+        *proofs = events.iter().map(|event| (*event).to_owned()).collect();
+    }
+    result
+}
+
+/// The holder says that a control is now sent.
+#[must_use]
+pub fn dispatch(work: &str, event: &str) -> NamedAction {
+    let (work, event) = (work.to_owned(), event.to_owned());
+    Action::Commit(Commit::Dispatch { work, by: Authority::Current, event })
+}
+
+/// The holder says what the executor answered to a control.
+#[must_use]
+pub fn settle(work: &str, event: &str, answer: SendAnswer) -> NamedAction {
+    settles(Authority::Current, work, event, answer)
+}
+
+/// A superseded holder says what the executor answered.
+#[must_use]
+pub fn stale_settle(work: &str, event: &str, answer: SendAnswer) -> NamedAction {
+    settles(Authority::Stale, work, event, answer)
+}
+
+fn settles(by: Authority, work: &str, event: &str, answer: SendAnswer) -> NamedAction {
+    let (work, event) = (work.to_owned(), event.to_owned());
+    Action::Commit(Commit::SettleDispatch { work, by, event, answer })
+}
+
+/// A control is sent, and the executor answers.
+#[must_use]
+pub fn send(work: &str, event: &str, answer: SendAnswer) -> [NamedAction; 2] {
+    [dispatch(work, event), settle(work, event, answer)]
+}
+
+/// A person interrupts the running attempt, whose executor implements that.
+#[must_use]
+pub fn interrupt(work: &str, request: &str) -> NamedAction {
+    interrupts(work, request, true)
+}
+
+/// A person interrupts an attempt whose executor does not implement that any more.
+#[must_use]
+pub fn interrupt_unimplemented(work: &str, request: &str) -> NamedAction {
+    interrupts(work, request, false)
+}
+
+fn interrupts(work: &str, request: &str, implemented: bool) -> NamedAction {
+    let (work, request) = (work.to_owned(), request.to_owned());
+    Action::Commit(Commit::Interrupt { work, expect: Expect::Any, request, implemented })
 }
 
 /// Time moves to the next tick.

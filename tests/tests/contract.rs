@@ -1,10 +1,13 @@
 //! Facts that no abstract machine can express: what survives a restart, what a handler may do, what is never looked at.
 
+#[path = "contract/queue.rs"]
+mod queue;
+
 use abide::api::tool_types::WaitRequest;
 use abide::command::{Command, Outcome, Receipt, Refusal};
 use abide::domain::{
-    AttemptStatus, Authority, Decision, MarkKind, Millis, NewEvent, Seq, WaitId, WaitStatus,
-    WorkId, WorkStatus,
+    AttemptStatus, Authority, Control, Decision, MarkKind, Millis, NewEvent, Seq, WaitId,
+    WaitStatus, WorkId, WorkStatus,
 };
 use abide::extension::route::{self, EventView, RouteError, RouteHandler, WorkView};
 use abide::store::observe::{SeenTimer, SeenWait};
@@ -236,7 +239,7 @@ fn attach(live: &Live, work: WorkId, attached: Seq) {
     let own = seen.event.key.clone().expect("a key");
     let bridge = NewEvent { target: Some(work), ..event(&format!("to-{attached}")) };
     let bridge = live.accept(bridge);
-    let decision = Decision::Update { attach: vec![own] };
+    let decision = Decision::Update { attach: vec![own], control: Control::default() };
     let proposal = live.snapshot(bridge).expect("unrouted").decide(Some("attach"), decision);
     live.accepted(Command::CommitRoute { proposal });
     live.route(attached, &ByKey);
@@ -422,7 +425,7 @@ fn reading_another_scope_gives_no_right_to_write_there() {
     let answer = live.apply(Command::Accept { event: Box::new(by_name) });
     assert_eq!(answer, Refusal::WrongScope.into());
     let taking = live.accept(NewEvent { target: Some(by.work), ..event("take").within(ELSEWHERE) });
-    let decision = Decision::Update { attach: vec![key("source")] };
+    let decision = Decision::Update { attach: vec![key("source")], control: Control::default() };
     let proposal = live.snapshot(taking).expect("unrouted").decide(Some("take"), decision);
     assert_eq!(live.apply(Command::CommitRoute { proposal }), Refusal::KeyOwned.into());
     assert_eq!((live.work(source), live.see().keys), before);

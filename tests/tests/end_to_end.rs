@@ -9,7 +9,6 @@ mod configuration;
 #[path = "end_to_end/deliveries.rs"]
 mod deliveries;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Mutex;
@@ -22,7 +21,7 @@ use serde_json::Value;
 
 use accounts::account;
 use configuration::{configure, current, reload};
-use deliveries::{Delivery, deliveries, endings, payloads};
+use deliveries::{Delivery, WORKS_ON, deliveries, endings, payloads, steers};
 
 /// Senders at once.
 const SENDERS: usize = 8;
@@ -52,6 +51,8 @@ fn every_real_delivery_is_kept_once_and_handled_in_order_across_a_kill() {
 
     let daemon = daemon.into_inner().expect("no sender panicked").expect("the daemon runs");
     assert_eq!(current(&daemon), generations.1, "what was current is current again");
+    let steers = steers();
+    steer(folder.path(), &daemon, &steers);
     std::fs::write(folder.path().join("release"), "").expect("the release file");
     settle(&daemon);
     say("everything has come to rest");
@@ -61,6 +62,7 @@ fn every_real_delivery_is_kept_once_and_handled_in_order_across_a_kill() {
         settle(&daemon);
     }
     say("and again");
+    let deliveries = [deliveries, steers].concat();
     account(folder.path(), &daemon, &deliveries, &endings.concat(), generations);
 }
 
@@ -113,6 +115,17 @@ fn send_in_order(daemon: &Daemon, deliveries: &[Delivery]) {
     }
 }
 
+/// Tells the one that works on more, and waits until it has taken in what it takes.
+fn steer(folder: &Path, daemon: &Daemon, steers: &[Delivery]) {
+    send_in_order(daemon, steers);
+    let begun = Instant::now();
+    let takes = || log(folder).iter().filter(|line| line["what"] == "takes").count();
+    while takes() < steers.len() / 2 {
+        assert!(begun.elapsed() < STALL, "it does not take in what comes");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
 /// Once half is sent and an attempt runs that cannot end by itself, replaces the configuration and kills the daemon.
 /// Answers how many attempts ran, and the generations before and after.
 fn reload_kill_and_restart(
@@ -143,18 +156,9 @@ fn running(daemon: &Daemon) -> usize {
     works.iter().filter(|work| work["status"] == "running").count()
 }
 
-/// Whether the attempt that cannot end by itself has said that it started. Its Work is the one whose process has
-/// started and not ended while the release file is missing.
+/// Whether the attempt that cannot end by itself has said that it started.
 fn started(folder: &Path) -> bool {
-    let lines = log(folder);
-    let pids = |what: &str| -> BTreeSet<i64> {
-        lines
-            .iter()
-            .filter(|line| line["what"] == what)
-            .filter_map(|line| line["pid"].as_i64())
-            .collect()
-    };
-    pids("start").difference(&pids("end")).next().is_some()
+    log(folder).iter().any(|line| line["what"] == "start" && line["asked"] == WORKS_ON)
 }
 
 /// Waits until nothing is left to do by itself.

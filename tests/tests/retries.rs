@@ -21,7 +21,13 @@ fn four() -> RetryPolicy {
 }
 
 fn fail(live: &Live, by: Authority, hint: Option<RetryHint>) {
-    live.accepted(Command::Fail { by, reason: "it broke".to_owned(), hint });
+    live.accepted(Command::Fail {
+        by,
+        reason: "it broke".to_owned(),
+        hint,
+        proofs: Vec::new(),
+        usage: None,
+    });
 }
 
 /// Claims a Work, which fails at once.
@@ -184,7 +190,13 @@ fn a_policy_that_fails_the_work_fails_it_with_the_last_failure() {
     let policy = RetryPolicy { attempts: 1, exhausted: Exhausted::Fail, ..RetryPolicy::default() };
     let by = live.claim_under(work, policy);
     let late = live.accept(event("late").keyed("k"));
-    let last = Command::Fail { by, reason: "it broke".to_owned(), hint: None };
+    let last = Command::Fail {
+        by,
+        reason: "it broke".to_owned(),
+        hint: None,
+        proofs: Vec::new(),
+        usage: None,
+    };
     assert_eq!(live.apply(last.clone()), Outcome::Conflict, "what came is routed first");
     live.route(late, &ByKey);
     live.accepted(last);

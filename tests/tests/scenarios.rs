@@ -11,18 +11,28 @@ use abide_refinement::runtime::{InMemory, Reopened};
 use abide_tests::scenario::{Scenario, Shared};
 use abide_tests::scenarios::{self, named};
 
+/// The id of a scenario that is no name of Rust stands beside the name of its test.
+macro_rules! id {
+    ($name:ident) => {
+        stringify!($name)
+    };
+    ($name:ident $id:literal) => {
+        $id
+    };
+}
+
 macro_rules! shared {
-    ($($name:ident)*) => {$(
+    ($($name:ident $(= $id:literal)?;)*) => {$(
         #[test]
         fn $name() {
-            on_every_subject(stringify!($name));
+            on_every_subject(id!($name $($id)?));
         }
     )*
 
         /// A scenario without a test of its name would pass unseen.
         #[test]
         fn every_shared_scenario_has_a_test_of_its_name() {
-            let tested = [$(stringify!($name),)*];
+            let tested = [$(id!($name $($id)?),)*];
             for shared in scenarios::ALL {
                 assert!(tested.contains(&shared.id), "{} is run by no test", shared.id);
             }
@@ -31,23 +41,34 @@ macro_rules! shared {
 }
 
 shared! {
-    concurrent_correlations_and_attempts
-    independent_work_progress
-    first_match_replay_and_drop_audit
-    multi_key_attachment_conflict_and_order
-    uncorrelated_and_terminal_successor
-    scope_route_inheritance
-    unmatched_and_contradictory_target
-    wait_event_registration_orders
-    wait_timeout_acceptance_tie
-    wait_cancel_orders
-    wait_watermark_and_timeout_only
-    dependency_subscription_alias
-    lease_loss_adoption_and_stale_result
-    retry_backoff_exhaustion_and_manual_event
-    retry_cancel_orders
-    retry_hint_validation
-    storage_suite
+    concurrent_correlations_and_attempts;
+    independent_work_progress;
+    first_match_replay_and_drop_audit;
+    multi_key_attachment_conflict_and_order;
+    uncorrelated_and_terminal_successor;
+    scope_route_inheritance;
+    unsupported_policy_explicit_fallback;
+    unmatched_and_contradictory_target;
+    wait_event_registration_orders;
+    wait_timeout_acceptance_tie;
+    wait_cancel_orders;
+    wait_watermark_and_timeout_only;
+    dependency_subscription_alias;
+    completion_inject_orders;
+    lease_loss_adoption_and_stale_result;
+    retry_backoff_exhaustion_and_manual_event;
+    retry_cancel_orders;
+    retry_hint_validation;
+    storage_suite;
+    inject_ack_proof_before_dispatch_ack = "inject_ack/proof_before_dispatch_ack";
+    inject_ack_accepted_too_late = "inject_ack/accepted_too_late";
+    inject_ack_completion_before_dispatch = "inject_ack/completion_before_dispatch";
+    inject_ack_not_accepting = "inject_ack/not_accepting";
+    inject_ack_ambiguous_resend = "inject_ack/ambiguous_resend";
+    inject_ack_waiting_proof_and_scan = "inject_ack/waiting_proof_and_scan";
+    inject_ack_failed_proof_and_retry = "inject_ack/failed_proof_and_retry";
+    inject_ack_foreign_proof_ignored = "inject_ack/foreign_proof_ignored";
+    interrupt;
 }
 
 fn on_every_subject(id: &str) {
@@ -152,9 +173,28 @@ const RETRIES: &[(Fault, &str, &str)] = &[
     (Fault::HoldsIgnored, "retry_backoff_exhaustion_and_manual_event", "held"),
 ];
 
+/// The same of controls of running attempts.
+const CONTROLS: &[(Fault, &str, &str)] = &[
+    (Fault::ProofsUnchecked, "inject_ack/foreign_proof_ignored", "the input is left"),
+    (Fault::AcceptanceConsumes, "inject_ack/accepted_too_late", "accepting moved nothing"),
+    (Fault::IntentRetargeted, "inject_ack/completion_before_dispatch", "stale_intent"),
+    (Fault::InterruptCountsAsFailure, "interrupt", "it is no failure"),
+    (Fault::FenceWithoutMark, "interrupt", "excluded"),
+    (Fault::FallbackInferred, "unsupported_policy_explicit_fallback", "unsupported"),
+];
+
 #[test]
 fn control_drivers_that_retry_too_early_or_detach_in_name_only() {
-    for (fault, id, says) in RETRIES {
+    are_reported(RETRIES);
+}
+
+#[test]
+fn control_drivers_that_consume_retarget_or_fence_as_they_like() {
+    are_reported(CONTROLS);
+}
+
+fn are_reported(faults: &[(Fault, &str, &str)]) {
+    for (fault, id, says) in faults {
         let reports = broken_by(*fault, named(id).expect("it is listed"));
         assert!(
             reports.iter().any(|report| report.contains(fault.name()) && report.contains(says)),

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use abide_tests::scenarios::COMPOSED;
 use abide_tests::specs::finding::assert_none;
 use abide_tests::specs::names::{ALPHABET, disagreements};
 use abide_tests::specs::ratchet::{RATCHET, slips};
@@ -27,6 +28,7 @@ fn rules_and_checks_agree() {
     assert_none("rules name checks that do not exist", &audit::unknown_checks(book, registry));
     assert_none("checks are about no rule", &audit::groundless_checks(book, registry));
     assert_none("rules and checks name one another", &audit::one_sided(book, registry));
+    assert_none("rules rest on what cannot fail", &audit::toothless(book));
     let checked = audit::checked_rules(book, registry);
     let slips = slips(&text(&specs, RATCHET), book, &checked);
     assert_none("the ratchet slips", &slips);
@@ -39,7 +41,18 @@ fn rules_and_checks_agree() {
 #[test]
 fn every_rule_and_every_shared_scenario_is_listed() {
     let specs = specs();
-    assert_eq!((specs.book.rules.len(), specs.book.scenarios.len()), (624, 85));
+    assert_eq!((specs.book.rules.len(), specs.book.scenarios.len()), (624, 86));
+}
+
+/// What is shown on the built binary has a row and a test, as what is shown on every subject has.
+#[test]
+fn every_scenario_of_a_whole_daemon_is_carried_out_by_a_test() {
+    let specs = specs();
+    for (id, test) in COMPOSED {
+        assert!(specs.book.scenario(id).is_some(), "{id} has no row");
+        let check = format!("test:{test}");
+        assert_eq!(specs.registry.absence(&check), None, "{id}");
+    }
 }
 
 /// ALIAS-12: passing it says that ownership and deduplication hold, and nothing of any provider.

@@ -268,6 +268,9 @@ impl From<Deferral> for ApiError {
     fn from(deferral: Deferral) -> Self {
         let next = match deferral {
             Deferral::OutOfTurn => "nothing: it is routed by itself once the earlier one is",
+            Deferral::Unsupported => {
+                "nothing: it is routed once the attempt ends; a `fallback` of its route ends the wait"
+            }
             Deferral::Restored => {
                 "see that nothing of its other life runs on, then `abide hold release --restore`"
             }
@@ -338,6 +341,12 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
         Refusal::UnknownEvent => (StatusCode::NOT_FOUND, "`abide event list` shows what there is"),
         Refusal::UnknownWork => (StatusCode::NOT_FOUND, "`abide work list` shows what there is"),
         Refusal::UnknownWait => (StatusCode::NOT_FOUND, "`abide wait list` shows what there is"),
+        Refusal::UnknownIntent => {
+            (StatusCode::NOT_FOUND, "`abide work show` lists what is to be sent to its attempt")
+        }
+        Refusal::StaleIntent | Refusal::IntentSettled | Refusal::NotDispatched => {
+            (StatusCode::CONFLICT, "`abide work show` tells what became of it")
+        }
         Refusal::WrongScope => (
             StatusCode::UNPROCESSABLE_ENTITY,
             "name a work, or a key, of the scope this sender is configured for",
@@ -365,7 +374,7 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
         }
         Refusal::Standing => (
             StatusCode::CONFLICT,
-            "`interrupt` ends only what it is doing now (not in this version); say `--for-good` to \
+            "`interrupt` ends only what it is doing now; say `--for-good` to \
              end the work itself",
         ),
         Refusal::AlreadyRouted => {
@@ -433,6 +442,13 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
         Refusal::NothingToRecover => {
             (StatusCode::CONFLICT, "`abide why` on the work says where it is")
         }
+        Refusal::NothingToInterrupt => {
+            (StatusCode::CONFLICT, "`abide why` on the work says where it is")
+        }
+        Refusal::NotInterruptible => (
+            StatusCode::CONFLICT,
+            "let the attempt end, or cancel the work; `capabilities` of its binding is for the next one",
+        ),
         Refusal::StaleSegment | Refusal::NotExcluded => {
             (StatusCode::CONFLICT, "`abide why` on the work says what it is excluded by")
         }
@@ -443,13 +459,14 @@ const fn refusal_edge(refusal: Refusal) -> (StatusCode, &'static str) {
 mod tests {
     use super::*;
 
-    const REFUSALS: [Refusal; 45] = [
+    const REFUSALS: [Refusal; 51] = [
         Refusal::StaleAuthority,
         Refusal::LeaseExpired,
         Refusal::CoreType,
         Refusal::UnknownEvent,
         Refusal::UnknownWork,
         Refusal::UnknownWait,
+        Refusal::UnknownIntent,
         Refusal::StaleTarget,
         Refusal::WrongScope,
         Refusal::ContradictoryTarget,
@@ -470,6 +487,9 @@ mod tests {
         Refusal::NotHanded,
         Refusal::NotRunning,
         Refusal::NotRecovering,
+        Refusal::StaleIntent,
+        Refusal::IntentSettled,
+        Refusal::NotDispatched,
         Refusal::WaitCannotEnd,
         Refusal::KeyNotOwned,
         Refusal::ScopeNotReadable,
@@ -489,6 +509,8 @@ mod tests {
         Refusal::NothingToRecover,
         Refusal::StaleSegment,
         Refusal::NotExcluded,
+        Refusal::NothingToInterrupt,
+        Refusal::NotInterruptible,
     ];
 
     #[test]
@@ -508,6 +530,7 @@ mod tests {
     fn a_deferral_and_a_conflict_ask_for_another_try() {
         let deferrals = [
             Deferral::OutOfTurn,
+            Deferral::Unsupported,
             Deferral::Restored,
             Deferral::Held,
             Deferral::Backoff,

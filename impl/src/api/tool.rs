@@ -25,7 +25,8 @@ use crate::domain::{
     Actor, AttemptNo, Authority, Deadline, Duration, Key, Millis, Seq, Source, Token, TokenHash,
     WaitUid,
 };
-use crate::host::{Context, Handed, handed};
+use crate::extension::executor::Metadata;
+use crate::host::{Context, Handed, Proved, handed};
 use crate::store::pages::{self, Holder};
 use crate::store::{StoreError, Tx, attempts, inputs, keys, names, reads, works};
 
@@ -140,7 +141,34 @@ async fn register(
         }
         None => (None, Vec::new()),
     };
-    Ok(Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes })
+    let Proved { proofs, usage } = proved(context, &by).await?;
+    Ok(Command::RegisterWait {
+        by,
+        uid,
+        keys,
+        types,
+        after,
+        deadline,
+        source,
+        read_scopes,
+        proofs,
+        usage,
+    })
+}
+
+/// What the caller's process took in and used, of its executor. A wait goes without it where the
+/// executor or its configuration is not to be had: then input is only repeated. INJECT-25
+async fn proved(context: &Arc<Context>, by: &Authority) -> Result<Proved, ApiError> {
+    let (work, n) = (by.work, by.attempt);
+    let read = context.read(move |tx| Ok(attempts::referred(tx, work, n)?.metadata));
+    let Some(metadata) = read.await? else { return Ok(Proved::default()) };
+    match context.pinned(work, n).await {
+        Ok(pinned) => Ok(context.proved(&pinned, (work, n), &Metadata(metadata)).await),
+        Err(why) => {
+            tracing::warn!(row = %work, why, "a wait goes without what its process took in");
+            Ok(Proved::default())
+        }
+    }
 }
 
 /// What a caller subscribes to, and the scopes it may read, as the attempt is pinned. BIND-05

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AttemptStatus, Exhausted, HintFinding, Hold, MarkKind, Phase, WaitStatus, WorkStatus,
+    AttemptStatus, ControlPolicy, Exhausted, Fallback, HintFinding, Hold, IntentKind, IntentStatus,
+    MarkKind, Phase, WaitStatus, WorkStatus,
 };
 
 /// One page of a list; `next` is the `after` of the following page, absent at the end.
@@ -63,9 +64,13 @@ pub struct EventRow {
     /// The route that chose it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub route: Option<String>,
-    /// Why, where a person decided.
+    /// Why, where a person decided, its route dropped it or a fallback stood in.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
+    /// The policy that its route asked for, where the attempt lacked that and a fallback stood in.
+    /// POLICY-28
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub asked: Option<ControlPolicy>,
     /// Its identity came again with another body. OURS-17
     #[serde(skip_serializing_if = "is_false", default)]
     pub conflicting: bool,
@@ -86,6 +91,42 @@ pub struct EventDetail {
     pub event: EventRow,
     /// CloudEvents `data`.
     pub data: serde_json::Value,
+    /// How it was to reach a running attempt, if it was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub intent: Option<IntentRow>,
+}
+
+/// How an event was to reach a running attempt. POLICY-11 POLICY-19
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IntentRow {
+    /// Sequence of the event.
+    pub event: i64,
+    /// The event's id.
+    pub event_id: String,
+    /// The attempt that it acts on, or none. POLICY-23
+    pub attempt: u32,
+    /// The claim it was committed under.
+    pub epoch: u64,
+    /// By a message to its process, or by stopping that.
+    pub kind: IntentKind,
+    /// Where it is.
+    pub status: IntentStatus,
+    /// What stands in where it fails; absent: it is tried again. POLICY-33
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on_error: Option<Fallback>,
+    /// Sends that are on record, fewer than there were where one was made again and again. POLICY-17
+    pub sends: u32,
+    /// When it was committed, before anything was sent. POLICY-12
+    pub committed_at: String,
+    /// When a send was first tried; absent: never.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dispatched_at: Option<String>,
+    /// When it was settled.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub settled_at: Option<String>,
+    /// What the executor last said of it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub detail: Option<String>,
 }
 
 /// One Work.
@@ -141,6 +182,16 @@ pub struct WorkRow {
     pub pending: u64,
     /// When it was created.
     pub created_at: String,
+}
+
+/// A Work whose running attempt is to be interrupted. That is recorded, and nobody was told yet.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct InterruptRow {
+    /// The Work.
+    #[serde(flatten)]
+    pub work: WorkRow,
+    /// The event that asks for it. CTRL-02
+    pub event: i64,
 }
 
 /// The retry that a Work waits for.
@@ -199,6 +250,21 @@ pub struct AttemptRow {
     /// What its executor said of the delay of a retry, if anything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hint: Option<HintRow>,
+    /// Events can be offered to its process: its pin has it. POLICY-26
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub injects: bool,
+    /// It can be interrupted: its pin has it. CTRL-05
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub interrupts: bool,
+    /// The event that interrupted it, by its id; absent if it ended otherwise. CTRL-09
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interrupt_event_id: Option<String>,
+    /// The sequence of that event.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interrupted_by: Option<i64>,
+    /// What its process says it used: units and decimal amounts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub usage: Option<serde_json::Value>,
 }
 
 /// One Wait.
@@ -254,6 +320,9 @@ pub struct WorkDetail {
     pub pending_input: Vec<i64>,
     /// Its waits, oldest first.
     pub waits: Vec<WaitRow>,
+    /// What was to reach a running attempt of it, in acceptance order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub intents: Vec<IntentRow>,
 }
 
 /// A derived event that a causal limit refused.
@@ -447,6 +516,16 @@ pub struct RouteRow {
     /// The kind of Work it creates.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kind: Option<String>,
+    /// What becomes of its events while an attempt of their Work runs; absent where it hands none
+    /// to an attempt. POLICY-01
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub active: Option<ControlPolicy>,
+    /// What stands in where the attempt does not support that. POLICY-27
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fallback: Option<Fallback>,
+    /// What stands in where it failed; absent: it is tried again. POLICY-33
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on_error: Option<Fallback>,
 }
 
 /// One effective kind.
@@ -493,13 +572,19 @@ pub struct BindingRow {
     pub command: Vec<String>,
     /// It continues a parked attempt.
     pub resumes: bool,
+    /// Events can be offered to its running process. POLICY-26
+    #[serde(default)]
+    pub injects: bool,
+    /// Its running process can be interrupted. POLICY-26
+    #[serde(default)]
+    pub interrupts: bool,
     /// Milliseconds of active time an attempt may use.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeout_ms: Option<u64>,
 }
 
-/// Body of `POST /work/{id}/hold`, `release`, `retry`, `cancel` and `reopen`. A word that is not known is
-/// refused: a misspelt guard must not become none.
+/// Body of `POST /work/{id}/hold`, `release`, `retry`, `interrupt`, `cancel` and `reopen`; an interrupt
+/// takes the guard alone. A word that is not known is refused: a misspelt guard must not become none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActRequest {

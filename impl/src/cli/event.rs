@@ -59,8 +59,8 @@ struct List {
     /// Only those on this key, `SOURCE#ID` or `ID`
     #[arg(long, value_name = "K")]
     key: Option<String>,
-    /// Only those with this mark: queued, woke, unmatched, drop, close, terminal, operator_drop,
-    /// replay_suspect, release, continuation, or unrouted
+    /// Only those with this mark: queued, inject, interrupt, woke, unmatched, drop, close, terminal,
+    /// operator_drop, replay_suspect, release, continuation, or unrouted
     #[arg(long)]
     mark: Option<String>,
     /// Print one JSON object a line

@@ -45,6 +45,12 @@ pub(super) fn json_lines<T: Serialize>(values: &[T]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints a value as JSON on one line, after its name.
+pub(super) fn named_json<T: Serialize>(name: &str, value: &T) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(unshowable)?;
+    line(&format!("{name} {text}").chars().map(escaped).collect::<String>())
+}
+
 /// Prints text that was made for a person, and a line break if it has none.
 pub(super) fn line(text: &str) -> Result<(), Failure> {
     let end = if text.ends_with('\n') { "" } else { "\n" };

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
 use crate::config::{Config, Environment, Scope};
-use crate::domain::{EventUid, IngressId, Key, NewEvent};
+use crate::domain::{Control, ControlPolicy, EventUid, Fallback, IngressId, Key, NewEvent};
 use crate::extension::route::{Decision, EventView, RouteAction, RouteHandler, Tried, Why};
 use crate::ingress::{self, cloudevents, github};
 
@@ -236,7 +236,13 @@ impl Tested {
         for id in &self.decision.attach {
             writeln!(out, "attach    {source}#{}", id.escape_debug())?;
         }
-        writeln!(out, "decision  {}", self.decided())
+        writeln!(out, "decision  {}", self.decided())?;
+        match self.decision.action {
+            RouteAction::Work | RouteAction::Update => {
+                writeln!(out, "active    {}", active(self.decision.control))
+            }
+            RouteAction::Decline | RouteAction::Drop | RouteAction::Close => Ok(()),
+        }
     }
 
     fn key(&self) -> String {
@@ -280,6 +286,38 @@ impl Tested {
                 "cancels the Work that owns the key; unmatched if there is none".to_owned()
             }
         }
+    }
+}
+
+/// What becomes of the event should an attempt of its Work run when it is routed. POLICY-01
+fn active(Control { policy, fallback, on_error }: Control) -> String {
+    let policy = match policy {
+        ControlPolicy::Queue => {
+            return "while an attempt runs it waits for the next one".to_owned();
+        }
+        ControlPolicy::Drop => {
+            return "while an attempt runs it is dropped: kept, never input".into();
+        }
+        ControlPolicy::Inject => "while an attempt runs it is offered to its process",
+        ControlPolicy::Interrupt => {
+            "while an attempt runs that is interrupted, and the next one gets it"
+        }
+    };
+    let lacks = match fallback {
+        Some(fallback) => format!("an attempt that cannot: {}", stand_in(fallback)),
+        None => "an attempt that cannot: it waits unrouted until that has ended".to_owned(),
+    };
+    let fails = match on_error {
+        Some(fallback) => stand_in(fallback),
+        None => "it is tried again",
+    };
+    format!("{policy}\n          {lacks}\n          on an error: {fails}")
+}
+
+const fn stand_in(fallback: Fallback) -> &'static str {
+    match fallback {
+        Fallback::Queue => "it waits for the next one",
+        Fallback::Drop => "it is dropped",
     }
 }
 

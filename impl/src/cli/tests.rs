@@ -247,12 +247,37 @@ on = ["fresh.*"]
 do = "work"
 kind = "job"
 
+[[scope."team".route]]
+name = "steer"
+on = ["steer.*"]
+key = 'event.data.id'
+do = "work"
+kind = "job"
+active = "inject"
+
+[[scope."team".route]]
+name = "stop"
+on = ["stop.*"]
+key = 'event.data.id'
+do = "update"
+active = "interrupt"
+fallback = "queue"
+on_error = "drop"
+
+[[scope."team".route]]
+name = "slot"
+on = ["slot.*"]
+key = 'event.data.id'
+do = "update"
+active = "drop"
+
 [scope."team".kind.job]
 binding = "b"
 
 [scope."team".binding.b]
 executor = "shell"
 command = ["true"]
+capabilities = ["inject"]
 isolation = "none"
 "#;
     let file = dir.path().join("abide.toml");
@@ -260,7 +285,7 @@ isolation = "none"
     fs::write(&file, format!("{text}{routes}")).expect("it can be written");
     payload(&dir, "any.json", &json!({ "id": "x", "refs": [{ "id": "a" }, { "id": "b" }] }));
     let mut shown = Vec::new();
-    for event_type in ["noise", "end", "more", "fresh", "other"] {
+    for event_type in ["noise", "end", "more", "fresh", "other", "steer", "stop", "slot"] {
         // A type with a dot is taken as it is; the others would be GitHub's names.
         let line = format!(
             "route test -c @/abide.toml --scope team --source ci:1 --type {event_type}.x @/any.json"

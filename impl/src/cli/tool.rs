@@ -1,6 +1,7 @@
 //! `abide tool …`: the toolbelt, for a process that an attempt runs.
 
 mod door;
+mod inbox;
 mod wait;
 
 use std::path::{Path, PathBuf};
@@ -40,6 +41,11 @@ enum Call {
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
+    /// Print the events that came while this command works and that it has not acknowledged, each
+    /// as its id, a space and the event as JSON
+    Inbox(inbox::Inbox),
+    /// Say that these events were taken in: the work is not handed them again
+    Ack(inbox::Ack),
     /// Declare what came of the work; it counts once this process has exited, and the last counts
     Result(ResultArgs),
     /// Register a wait and give the attempt up: exit then, at once (exit status 4)
@@ -82,6 +88,8 @@ enum Outcome {
 pub(super) fn run(args: Args) -> Ran {
     match args.call {
         Call::Inputs { attempt, after, limit } => block_on(inputs(attempt, after, limit)),
+        Call::Inbox(args) => inbox::print(&args),
+        Call::Ack(args) => inbox::acknowledge(&args),
         Call::Result(result) => declare(result),
         Call::Wait(wait) => block_on(wait::register(wait)),
         Call::Beat => block_on(beat()),

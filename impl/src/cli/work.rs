@@ -33,6 +33,8 @@ enum Verb {
     Release(acts::Release),
     /// Let the next attempt of a failed work start at once, its failures counted anew
     Retry(acts::Retry),
+    /// Stop the running attempt of a work, which then is ready with all pending input
+    Interrupt(acts::Interrupt),
     /// Cancel a work for good: its attempt is stopped, its wait wakes nobody
     Cancel(acts::Cancel),
     /// Make a successor of a work that has ended
@@ -101,6 +103,7 @@ pub(super) fn run(args: Args) -> Ran {
             Verb::Hold(hold) => acts::hold(hold).await,
             Verb::Release(release) => acts::release(release).await,
             Verb::Retry(retry) => acts::retry(retry).await,
+            Verb::Interrupt(interrupt) => acts::interrupt(interrupt).await,
             Verb::Cancel(cancel) => acts::cancel(cancel).await,
             Verb::Reopen(reopen) => acts::reopen(reopen).await,
         }

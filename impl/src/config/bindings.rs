@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use super::inherit::{Entry, Own, disables};
 use super::problem::At;
 use super::read::Reader;
-use super::section::{RESERVED, Section, Word, is_empty, later, not_available, suggestion, word};
+use super::section::{Section, Word, is_empty, later, not_available, suggestion, word};
 use super::tree;
 use super::{Binding, ExecutorKind};
+use crate::extension::executor::Capabilities;
 
 const BINDING: &[Word] = &[
     word("executor"),
@@ -53,10 +54,13 @@ impl<'a> Reader<'a> {
         let env = section.texts("env").into_iter().map(|(name, _)| name.to_owned()).collect();
         let timeout =
             section.get("timeout").map(|_| section.duration("timeout", "1h", "1s", "365d"));
+        let advertised = self.capabilities(section, executor);
         Some(Binding {
             name: name.to_owned(),
             declared_in: scope.to_owned(),
-            resumes: self.resumes(section),
+            resumes: advertised.resumes,
+            injects: advertised.injects,
+            interrupts: advertised.interrupts,
             timeout,
             lease: section.duration("lease", "30s", "1s", "1h"),
             stop_grace: section.duration("stop_grace", "10s", "0s", "10m"),
@@ -109,23 +113,35 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn resumes(&self, section: &Section<'a>) -> bool {
-        let mut resumes = false;
+    /// What it advertises. What its executor does not implement is refused here, and not when an
+    /// event asks for it. POLICY-26 POLICY-31
+    fn capabilities(&self, section: &Section<'a>, executor: ExecutorKind) -> Capabilities {
+        let can = (self.implements)(executor);
+        let mut advertised = Capabilities::default();
         for (capability, at) in section.texts("capabilities") {
-            match capability {
-                "resume" => resumes = true,
-                "inject" | "interrupt" => {
-                    let what = format!("the capability `{capability}`");
-                    not_available(self.problems, at, &what, RESERVED);
-                }
+            let (advertises, implemented) = match capability {
+                "inject" => (&mut advertised.injects, can.injects),
+                "interrupt" => (&mut advertised.interrupts, can.interrupts),
+                "resume" => (&mut advertised.resumes, can.resumes),
                 other => {
                     let message = format!("there is no capability `{}`", other.escape_debug());
-                    let next = suggestion(other, &["resume"]);
+                    let next = suggestion(other, &["inject", "interrupt", "resume"]);
                     self.problems.add("unknown_value", at, message, next);
+                    continue;
                 }
+            };
+            *advertises = true;
+            if !implemented {
+                let message = format!(
+                    "{} advertises `{capability}`, which its executor `{}` does not implement",
+                    section.what,
+                    executor.name()
+                );
+                let next = "leave it out, or name an executor that implements it";
+                self.problems.add("not_implemented", at, message, next);
             }
         }
-        resumes
+        advertised
     }
 
     /// The program must be there: an attempt is a bad moment to learn that it is not. POLICY-31

@@ -7,6 +7,7 @@
 
 mod bindings;
 mod ceiling;
+mod controls;
 mod expression;
 mod ingresses;
 mod inherit;
@@ -49,6 +50,8 @@ pub use values::LIST_MAX;
 
 use problem::{At, Problems, Source};
 
+use crate::extension::executor::Capabilities;
+
 /// A validated configuration. It never changes; a reload makes another. BIND-11
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -88,7 +91,9 @@ impl Config {
         open: Option<SocketAddr>,
     ) -> Result<Self, ConfigErrors> {
         match std::fs::read(file).map(String::from_utf8) {
-            Ok(Ok(text)) => Self::read(text, file, env, Judged { past: false, open }),
+            Ok(Ok(text)) => {
+                Self::read(text, file, env, Judged { past: false, open, ..Judged::default() })
+            }
             Ok(Err(_)) => Err(unreadable(file, "is not UTF-8", "save it as UTF-8")),
             Err(error) => {
                 let next = "name another with -c, or write one with `abide init`";
@@ -102,7 +107,18 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with it, located.
     pub fn parse(text: String, file: &Path, env: &Environment) -> Result<Self, ConfigErrors> {
-        Self::read(text, file, env, Judged { past: false, open: None })
+        Self::read(text, file, env, Judged::default())
+    }
+
+    /// Validates a text as if executors implemented this.
+    #[cfg(test)]
+    fn parse_where(
+        text: String,
+        file: &Path,
+        env: &Environment,
+        implements: fn(ExecutorKind) -> Capabilities,
+    ) -> Result<Self, ConfigErrors> {
+        Self::read(text, file, env, Judged { implements, ..Judged::default() })
     }
 
     /// Reads the body of a generation, which was validated when it became one, so that what is pinned
@@ -116,14 +132,14 @@ impl Config {
         file: &Path,
         env: &Environment,
     ) -> Result<Self, ConfigErrors> {
-        Self::read(body, file, env, Judged { past: true, open: None })
+        Self::read(body, file, env, Judged { past: true, ..Judged::default() })
     }
 
     fn read(
         text: String,
         file: &Path,
         env: &Environment,
-        Judged { past, open }: Judged,
+        Judged { past, open, implements }: Judged,
     ) -> Result<Self, ConfigErrors> {
         let source = Arc::new(Source { name: file.display().to_string(), text });
         let problems = Problems::default();
@@ -140,7 +156,8 @@ impl Config {
             tree::overlay(&mut table, env, &problems);
         }
         let dir = &folder.unwrap_or_else(|| absolute(parent(file)));
-        let reader = read::Reader { source: &source, dir, env, problems: &problems, past, open };
+        let reader =
+            read::Reader { source: &source, dir, env, problems: &problems, past, open, implements };
         let parts = reader.read(&table);
         let problems = problems.into_sorted();
         if !problems.is_empty() {
@@ -217,6 +234,14 @@ struct Judged {
     past: bool,
     /// Where the hooks door is open already.
     open: Option<SocketAddr>,
+    /// What an executor implements. POLICY-26
+    implements: fn(ExecutorKind) -> Capabilities,
+}
+
+impl Default for Judged {
+    fn default() -> Self {
+        Self { past: false, open: None, implements: ExecutorKind::implements }
+    }
 }
 
 /// The body of a generation as people read it: TOML again, without the comments it once had.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Routes, Secret};
-use crate::domain::{CausalLimits, Duration, RetryPolicy};
+use crate::domain::{CausalLimits, Control, Duration, RetryPolicy};
+use crate::extension::executor::Capabilities;
 use crate::extension::route::RouteAction;
 
 /// Where the daemon keeps what it knows.
@@ -151,6 +152,8 @@ pub struct Route {
     pub action: RouteAction,
     /// The kind of a Work it creates; only a route that creates has one.
     pub kind: Option<String>,
+    /// What becomes of the Event while an attempt of its Work runs. POLICY-01 POLICY-27
+    pub control: Control,
     /// `route.config` of its expressions; opaque. BIND-07
     pub config: Value,
 }
@@ -181,6 +184,30 @@ pub enum ExecutorKind {
     Agent,
 }
 
+impl ExecutorKind {
+    /// Its name in a configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shell => "shell",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// What it implements; a binding advertises a part of that. POLICY-26
+    #[must_use]
+    pub const fn implements(self) -> Capabilities {
+        match self {
+            Self::Shell | Self::Agent => Capabilities {
+                resumes: true,
+                holds_until_pin: true,
+                injects: true,
+                interrupts: true,
+            },
+        }
+    }
+}
+
 /// A named executor configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
@@ -194,8 +221,12 @@ pub struct Binding {
     pub command: Vec<String>,
     /// A file whose text an agent is told first of all.
     pub prompt: Option<PathBuf>,
-    /// Its executor continues a parked attempt. BIND-10
+    /// It advertises that its executor continues a parked attempt. BIND-10
     pub resumes: bool,
+    /// It advertises that an Event can be offered to its running process. POLICY-26
+    pub injects: bool,
+    /// It advertises that its running process can be interrupted. POLICY-26
+    pub interrupts: bool,
     /// Variables of the daemon's environment it is given; nothing else is.
     pub env: Vec<String>,
     /// Active time an attempt may use, waits not counted; `None`: as much as it takes. WAKE-27

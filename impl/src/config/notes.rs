@@ -12,6 +12,9 @@ pub(super) fn of(config: &Config) -> Vec<String> {
              can, so gates and budgets are advisory"
         ));
     }
+    for scope in config.scopes.values() {
+        notes.extend(super::controls::waiting(scope));
+    }
     if config.principals.is_empty() {
         let nobody = "there is no `[principal.NAME]`: nobody can use the operator door";
         notes.push(nobody.to_owned());

@@ -10,7 +10,10 @@ use super::section::{
     Section, Word, is_empty, is_false, later, never, not_available, suggestion, word, wrong_type,
 };
 use super::tree::{Entry, Node, Table, Value};
-use super::{Daemon, Environment, Ingress, Listen, Principal, Right, Scope, SecretSource};
+use super::{
+    Daemon, Environment, ExecutorKind, Ingress, Listen, Principal, Right, Scope, SecretSource,
+};
+use crate::extension::executor::Capabilities;
 
 /// What every reading function is given.
 pub(super) struct Reader<'a> {
@@ -23,6 +26,8 @@ pub(super) struct Reader<'a> {
     pub(super) past: bool,
     /// Where the hooks door is open already, and stays.
     pub(super) open: Option<SocketAddr>,
+    /// What an executor implements. POLICY-26
+    pub(super) implements: fn(ExecutorKind) -> Capabilities,
 }
 
 /// The parts of a configuration.

@@ -11,9 +11,9 @@ use super::inherit::{Entry, Own, disables};
 use super::problem::At;
 use super::read::Reader;
 use super::routes::Compiled;
-use super::section::{Section, Word, is_empty, later, never, word};
+use super::section::{Section, Word, is_empty, word};
 use super::tree::{Node, json};
-use crate::domain::CORE_PREFIX;
+use crate::domain::{CORE_PREFIX, Control};
 use crate::extension::route::RouteAction;
 
 const ROUTE: &[Word] = &[
@@ -27,16 +27,19 @@ const ROUTE: &[Word] = &[
     word("active"),
     word("config"),
     word("disable"),
-    later("fallback", never),
-    later("on_error", never),
+    word("fallback"),
+    word("on_error"),
 ];
 
-/// A route, and where it names its kind: whether there is one depends on the scope.
+/// A route, and where it names what its scope must have.
 #[derive(Debug)]
 pub(super) struct Declared {
     pub(super) route: Arc<Route>,
     pub(super) compiled: Arc<Compiled>,
+    /// Where it names its kind: whether there is one depends on the scope.
     pub(super) kind_at: Option<At>,
+    /// Where it names its active policy: whether a binding supports that depends on the scope, too.
+    pub(super) active_at: Option<At>,
 }
 
 impl<'a> Reader<'a> {
@@ -72,13 +75,18 @@ impl<'a> Reader<'a> {
 
     fn route(&self, name: &str, section: &Section<'a>, scope: &str) -> Option<Declared> {
         let action = self.decision(section);
-        self.active(section);
         let on = self.patterns(section);
         let when = self.expression(section, "when", Place::When);
         let key = self.expression(section, "key", Place::Key);
         let attach = self.expression(section, "attach", Place::Attach);
         let kind = self.route_kind(section, action);
         let config = section.get("config").map_or(Json::Object(serde_json::Map::new()), json);
+        let control = match action {
+            Some(RouteAction::Work | RouteAction::Update) | None => self.control(section),
+            Some(RouteAction::Drop | RouteAction::Close | RouteAction::Decline) => {
+                Control::default()
+            }
+        };
         let action = action?;
         self.unused(section, action);
         let text = |word| section.text(word).map(|(text, _)| text.to_owned());
@@ -91,12 +99,14 @@ impl<'a> Reader<'a> {
             attach: text("attach"),
             action,
             kind: kind.map(|(kind, _)| kind.to_owned()),
+            control,
             config: config.clone(),
         };
         let compiled = Compiled {
             name: name.to_owned(),
             action,
             kind: route.kind.clone(),
+            control,
             on,
             when,
             key,
@@ -104,7 +114,9 @@ impl<'a> Reader<'a> {
             config,
         };
         let kind_at = kind.map(|(_, at)| at.clone());
-        Some(Declared { route: Arc::new(route), compiled: Arc::new(compiled), kind_at })
+        let active_at = section.place("active").cloned();
+        let (route, compiled) = (Arc::new(route), Arc::new(compiled));
+        Some(Declared { route, compiled, kind_at, active_at })
     }
 
     /// What a route does; `None` with a problem. OURS-01 OURS-02
@@ -127,28 +139,15 @@ impl<'a> Reader<'a> {
             RouteAction::Drop | RouteAction::Close => &[
                 ("kind", "it never creates work"),
                 ("attach", "it gives no work a key"),
-                ("active", "it queues nothing"),
+                ("active", "it hands nothing to an attempt"),
+                ("fallback", "it hands nothing to an attempt"),
+                ("on_error", "it hands nothing to an attempt"),
             ],
         };
         for (word, why) in words {
             let Some(node) = section.get(word) else { continue };
             let message = format!("{} says `{word}`, and {why}", section.what);
             self.problems.add("contradiction", &node.at, message, "leave it out");
-        }
-    }
-
-    /// Only the queue is here yet; `coalesce` never will be. POLICY-29
-    fn active(&self, section: &Section<'a>) {
-        match section.text("active") {
-            Some(("coalesce", at)) => {
-                let message = "there is no policy `coalesce`: the queue already does it, since \
-                               one attempt is handed everything that is pending";
-                self.problems.add("coalesce", at, message, "write `active = \"queue\"`");
-            }
-            Some(_) => {
-                section.choice("active", &["queue"], &["inject", "interrupt", "drop"]);
-            }
-            None => {}
         }
     }
 

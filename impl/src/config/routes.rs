@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use super::expression::Expression;
 use super::pool;
 use super::values::{TOO_LONG, Values};
-use crate::domain::CORE_PREFIX;
+use crate::domain::{CORE_PREFIX, Control};
 use crate::extension::route::{
     Decision, EventView, RouteAction, RouteError, RouteErrorKind, RouteHandler, Tried, Why,
     WorkView,
@@ -36,6 +36,7 @@ pub(super) struct Compiled {
     pub(super) name: String,
     pub(super) action: RouteAction,
     pub(super) kind: Option<String>,
+    pub(super) control: Control,
     pub(super) on: Vec<GlobMatcher>,
     pub(super) when: Option<Expression>,
     pub(super) key: Option<Expression>,
@@ -181,6 +182,7 @@ fn decide(
                 route: Some(route.name.clone()),
                 action: route.action,
                 kind: route.kind.clone(),
+                control: route.control,
                 attach: route.attached(&values.context(&route.config))?,
                 reopen: false,
                 tried,

@@ -91,6 +91,7 @@ impl<'a> Reader<'a> {
             self.ask_for_kinds(&section, kinds.is_empty(), bindings.is_empty());
         }
         self.resolve(name, &bindings, &kinds, &routes);
+        self.supported(name, &bindings, &kinds, &routes);
         let reopen = kinds.values().map(|one| (one.kind.name.clone(), one.reopen.clone()));
         let scope = Scope {
             name: name.to_owned(),

@@ -82,19 +82,21 @@ impl Lease {
     /// A command whose answer was lost is repeated, and the law answers the repeat. A stop waits for
     /// the answer: what is done next depends on whether it is true.
     pub(super) async fn commit(&self, command: Command) -> Result<Outcome, Lost> {
-        self.keep_for(async {
-            loop {
-                match self.context.commit(self.name, command.clone()).await {
-                    Ok(outcome) => return outcome,
-                    Err(WriteError::Closed) => stopped().await,
-                    Err(error) => {
-                        tracing::warn!(command = command.name(), %error, "not committed");
-                        sleep(AGAIN).await;
-                    }
+        self.keep_for(self.perform(command)).await
+    }
+
+    /// The same of a part of what is [held](Self::hold), which keeps the lease up already.
+    pub(super) async fn perform(&self, command: Command) -> Outcome {
+        loop {
+            match self.context.commit(self.name, command.clone()).await {
+                Ok(outcome) => return outcome,
+                Err(WriteError::Closed) => stopped().await,
+                Err(error) => {
+                    tracing::warn!(command = command.name(), %error, "not committed");
+                    sleep(AGAIN).await;
                 }
             }
-        })
-        .await
+        }
     }
 
     /// Renews at a third of the lease until it is lost. LEASE-11

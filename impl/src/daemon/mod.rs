@@ -12,11 +12,14 @@
 //! | `idle` | closes Work that was idle for as long as its kind allows |
 //! | `scheduler` | claims ready Work while there is room, and launches it |
 //! | `recovery` | takes over attempts whose lease has ended |
+//! | `dispatcher` | tells whoever runs an attempt of its open controls |
 //! | `vacate` | sees out processes that have lost their authority |
 //! | `drain` | lets the daemon go, if it is asked to, once nothing runs |
 //! | `storage` | finds out when a failed store works again |
 
+mod controls;
 mod detach;
+mod dispatcher;
 mod drain;
 mod each;
 pub(crate) mod evaluation;
@@ -57,6 +60,7 @@ pub fn run_loops(tasks: &mut JoinSet<()>, context: &Arc<Context>) {
     supervise(tasks, context, retries::NAME, retries::run);
     supervise(tasks, context, idle::NAME, idle::run);
     supervise(tasks, context, recovery::NAME, recovery::run);
+    supervise(tasks, context, dispatcher::NAME, dispatcher::run);
     supervise(tasks, context, vacate::NAME, vacate::run);
     supervise(tasks, context, scheduler::NAME, scheduler::run);
     supervise(tasks, context, drain::NAME, drain::run);

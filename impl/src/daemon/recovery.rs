@@ -127,7 +127,8 @@ async fn take(
     let Some(drive) = context.driven.run(by) else { return Ok(()) };
     let (uid, metadata) = saved(context, &by).await?;
     let lease = Lease::new(Arc::clone(context), NAME, by, pinned.binding.lease, sent);
-    let held = Held { context: Arc::clone(context), lease, pinned, token, uid };
+    let knocks = drive.knocks();
+    let held = Held { context: Arc::clone(context), lease, pinned, token, uid, knocks };
     tracing::info!(work = %uid, %attempt, claim = %epoch, relaunch, "attempt taken over");
     tokio::spawn(async move {
         if relaunch {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::evaluation::{self, Routed};
+use super::evaluation::{self, Lacking, Routed};
 use crate::domain::{Key, Seq, WorkId};
 use crate::host::Bell;
 use crate::host::Context;
@@ -62,6 +62,8 @@ struct Lines {
     later: HashMap<Line, Instant>,
     /// How long a line waits should it fail once more.
     pauses: HashMap<Line, Duration>,
+    /// What the first events of some of them wait for. POLICY-32
+    lacking: HashMap<Line, Lacking>,
 }
 
 pub(super) async fn run(context: Arc<Context>) {
@@ -76,7 +78,7 @@ pub(super) async fn run(context: Arc<Context>) {
                 look_failed(&error, "unrouted events cannot be read");
             }
             lines.wake_due(Instant::now());
-            if let Err(error) = lines.wake_marked(&context).await {
+            if let Err(error) = lines.wake_moved(&context).await {
                 look_failed(&error, "paused events cannot be read");
             }
             while tasks.len() < AT_ONCE {
@@ -174,24 +176,32 @@ impl Lines {
         self.ready.extend(due.map(|(line, _)| line));
     }
 
-    /// Goes on with lines whose first event somebody else has marked: an operator dropped it, or it
-    /// woke a wait. OURS-07
-    async fn wake_marked(&mut self, context: &Context) -> Result<(), StoreError> {
-        let first = |line: &Line| Some((line.clone(), *self.waiting.get(line)?.front()?));
+    /// Goes on with lines whose first event somebody else has marked, as an operator who dropped it
+    /// or a wake, and with those that have got what they lacked. OURS-07 POLICY-32
+    async fn wake_moved(&mut self, context: &Context) -> Result<(), StoreError> {
+        let first = |line: &Line| {
+            let seq = *self.waiting.get(line)?.front()?;
+            Some((line.clone(), seq, self.lacking.get(line).copied()))
+        };
         let paused: Vec<_> = self.later.keys().filter_map(first).take(PAUSED).collect();
         if paused.is_empty() {
             return Ok(());
         }
-        let marked = context.read(move |tx| {
-            let mut marked = Vec::new();
-            for (line, seq) in paused {
-                if marks::get(tx, seq)?.is_some() {
-                    marked.push(line);
+        let current = context.current().generation;
+        let moved = context.read(move |tx| {
+            let mut moved = Vec::new();
+            for (line, seq, lacking) in paused {
+                let got = match lacking {
+                    Some(lacking) => lacking.is_over(tx, current)?,
+                    None => false,
+                };
+                if got || marks::get(tx, seq)?.is_some() {
+                    moved.push(line);
                 }
             }
-            Ok(marked)
+            Ok(moved)
         });
-        for line in marked.await? {
+        for line in moved.await? {
             self.later.remove(&line);
             self.ready.push_back(line);
         }
@@ -200,6 +210,7 @@ impl Lines {
 
     /// Goes on with a line whose evaluation has ended.
     fn note(&mut self, context: &Context, (line, seq, routed): Done) {
+        self.lacking.remove(&line);
         match routed {
             Routed::Done => {
                 context.troubles.clear_event(seq);
@@ -212,6 +223,12 @@ impl Lines {
                     tracing::warn!(event = %seq, why, "an event could not be routed; it is tried again");
                 }
                 context.troubles.event(seq, why);
+                self.pause(line, AGAIN, AGAIN_MAX);
+            }
+            Routed::Unsupported(why, lacking) => {
+                tracing::debug!(event = %seq, why, "an event waits for its work's attempt to end");
+                context.troubles.event(seq, why);
+                self.lacking.insert(line.clone(), lacking);
                 self.pause(line, AGAIN, AGAIN_MAX);
             }
             Routed::Stranded(why) => {
@@ -255,6 +272,8 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::Command;
+    use crate::daemon::tests::{Bench, CONFIGURATION};
 
     /// E13
     #[test]
@@ -274,5 +293,56 @@ mod tests {
             lines.wake_due(due);
         }
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    }
+
+    /// Reading B19: not the next second, but the commit that may have changed it.
+    #[tokio::test]
+    async fn what_an_attempt_lacks_is_asked_again_once_that_may_have_changed() {
+        let bench = Bench::new().await;
+        let by = bench.pinned("k", "b").await;
+        let seq = bench.event("t.a", "k", "{}").await;
+        let context = &bench.context;
+        let proposal = crate::evaluation::propose(context, seq).await;
+        let proposal = proposal.expect("it is decided").expect("it is unrouted");
+        let lacking = evaluation::lacking(&proposal).expect("it has a work");
+        let (mut lines, line) = (Lines::default(), Line::Alone(seq));
+        lines.add(line.clone(), seq);
+        let asked = async |lines: &mut Lines| {
+            lines.wake_moved(context).await.expect("it reads");
+            let taken = lines.take();
+            if let Some((line, seq)) = taken.clone() {
+                lines.note(context, (line, seq, Routed::Unsupported(String::new(), lacking)));
+            }
+            taken.is_some()
+        };
+        assert!(asked(&mut lines).await, "the first time");
+        assert!(!asked(&mut lines).await, "nothing has changed");
+        bench.event("t.a", "k", "{}").await;
+        assert!(!asked(&mut lines).await, "nothing that matters");
+        let ending = crate::domain::Ending::Handoff { close_after: None };
+        let (proofs, usage) = (Vec::new(), None);
+        bench.commit(Command::Complete { by, ending, status: None, proofs, usage }).await;
+        assert!(asked(&mut lines).await, "its attempt is over");
+    }
+
+    /// Reading B19
+    #[tokio::test]
+    async fn what_an_attempt_lacks_is_asked_again_under_another_configuration() {
+        let bench = Bench::new().await;
+        bench.pinned("k", "b").await;
+        let seq = bench.event("t.a", "k", "{}").await;
+        let proposal = crate::evaluation::propose(&bench.context, seq).await;
+        let proposal = proposal.expect("it is decided").expect("it is unrouted");
+        let lacking = evaluation::lacking(&proposal).expect("it has a work");
+        let (mut lines, line) = (Lines::default(), Line::Alone(seq));
+        lines.add(line.clone(), seq);
+        assert_eq!(lines.take(), Some((line.clone(), seq)));
+        let unsupported = Routed::Unsupported(String::new(), lacking);
+        lines.note(&bench.context, (line.clone(), seq, unsupported));
+        lines.wake_moved(&bench.context).await.expect("it reads");
+        assert_eq!(lines.take(), None, "nothing has changed");
+        bench.reload(&CONFIGURATION.replace("capacity = 2", "capacity = 3")).await;
+        lines.wake_moved(&bench.context).await.expect("it reads");
+        assert_eq!(lines.take(), Some((line, seq)));
     }
 }

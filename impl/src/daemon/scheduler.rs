@@ -232,7 +232,8 @@ async fn start(
     let by = Authority { work, attempt, epoch, token: token.hash() };
     let Some(drive) = context.driven.run(by) else { return };
     let lease = Lease::new(Arc::clone(context), NAME, by, length, sent);
-    let held = Held { context: Arc::clone(context), lease, pinned, token, uid };
+    let knocks = drive.knocks();
+    let held = Held { context: Arc::clone(context), lease, pinned, token, uid, knocks };
     tracing::info!(work = %uid, %attempt, claim = %epoch, "attempt claimed");
     tokio::spawn(async move {
         segments::launch(held).await;

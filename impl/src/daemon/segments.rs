@@ -5,15 +5,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::controls::{Controls, interrupt_ended, interrupt_of, interrupt_told};
 use super::lease::{Lease, Lost};
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{Ending, RetryHint, StartReason, Token, Verdict, WorkUid};
 use crate::extension::executor::{
     Credentials, Exit, LaunchError, Metadata, NotAdoptable, RunRequest, Stopped,
 };
-use crate::host::{Context, Pinned};
+use crate::host::{Context, Pinned, Proved};
 use crate::store::attempts;
 
 /// Pause before what should have worked is tried again.
@@ -38,6 +40,8 @@ pub(super) struct Held {
     pub(super) token: Token,
     /// The Work, as people know it.
     pub(super) uid: WorkUid,
+    /// Changes when there may be a control to carry out.
+    pub(super) knocks: watch::Receiver<()>,
 }
 
 /// A segment that nothing was started of: launches it and sees it to its end.
@@ -61,6 +65,9 @@ fn finish(held: &Held, ended: &Result<Outcome, Lost>) {
         Ok(Outcome::Accepted(Receipt::Ended { status, .. })) => {
             tracing::info!(%work, %attempt, work_is = ?status, "attempt ended");
         }
+        Ok(Outcome::Accepted(Receipt::Intent { event, .. })) => {
+            tracing::info!(%work, %attempt, %event, "attempt interrupted");
+        }
         // A process that registered a wait, or whose Work was cancelled, ends without authority.
         Ok(_) | Err(Lost) => tracing::info!(%work, %attempt, "attempt left: its authority is gone"),
     }
@@ -70,13 +77,16 @@ async fn run_to_end(held: &Held) -> Result<Outcome, Lost> {
     let by = held.lease.by();
     let request = match held.lease.hold(prepare(held)).await? {
         Ok(request) => request,
-        Err(why) => return fail(held, why, None).await,
+        Err(why) => return fail(held, why, None, Proved::default()).await,
     };
     // From this commit on the record says that an executor may have it. ADOPT-06
     allowed(&held.lease.commit(Command::ClearNeverHanded { by }).await?)?;
     let metadata = match held.lease.hold(start(held, &request)).await? {
         Ok(metadata) => metadata,
-        Err(error) => return fail(held, format!("it could not be launched: {error}"), None).await,
+        Err(error) => {
+            let why = format!("it could not be launched: {error}");
+            return fail(held, why, None, Proved::default()).await;
+        }
     };
     pin(held, &metadata).await?;
     see_through(held, &metadata).await
@@ -145,31 +155,66 @@ async fn refuse_adoption(held: &Held, reason: &str) -> Result<Outcome, Lost> {
     end(held, &Command::SettleRecovery { by, verdict, reason }).await
 }
 
-/// Lets a pinned segment proceed and commits what came of it, unless its active time ends first.
-/// WAKE-27
+/// How a segment comes to its end under this host.
+#[derive(Debug)]
+enum End {
+    /// By itself.
+    Exit(Exit),
+    /// Its active time is used up.
+    Spent,
+    /// An interrupt fenced it.
+    Fenced(Outcome),
+}
+
+/// Lets a pinned segment proceed, carries out its controls and commits what came of it, unless its
+/// active time ends first or an interrupt fences it. WAKE-27 POLICY-20
 async fn see_through(held: &Held, metadata: &Metadata) -> Result<Outcome, Lost> {
-    let ended = held.lease.hold(async {
-        tokio::select! {
-            biased;
-            exit = watch(held, metadata) => Some(exit),
-            () = spent(held) => None,
-        }
-    });
-    let exit = match ended.await? {
-        Some(exit) => exit,
-        None => held.lease.hold(overrun(held, metadata)).await?,
+    let exit = match held.lease.hold(attend(held, metadata)).await?? {
+        End::Exit(exit) => exit,
+        End::Spent => held.lease.hold(overrun(held, metadata)).await?,
+        End::Fenced(outcome) => return Ok(outcome),
     };
+    // What it failed by may be what it was told. A result that it has wins. CTRL-09
+    if matches!(exit, Exit::Failed { .. } | Exit::Lost { .. })
+        && let Some(fenced) = held.lease.hold(interrupt_told(held)).await??
+    {
+        return Ok(fenced);
+    }
+    if let Exit::Lost { reason } = &exit {
+        held.lease.hold(stop(held, metadata, reason)).await?;
+    }
+    let by = held.lease.by();
+    let proved = held.context.proved(&held.pinned, (by.work, by.attempt), metadata);
+    let proved = held.lease.hold(proved).await?;
     match exit {
-        Exit::Completed { status, .. } => complete(held, Ending::Completed, status).await,
+        Exit::Completed { status, .. } => complete(held, Ending::Completed, status, proved).await,
         Exit::HandedOff { status, .. } => {
             let close_after = held.pinned.close_after;
-            complete(held, Ending::Handoff { close_after }, status).await
+            complete(held, Ending::Handoff { close_after }, status, proved).await
         }
-        Exit::Failed { reason, retry_after, .. } => fail(held, reason, retry_after).await,
+        Exit::Failed { reason, retry_after, .. } => fail(held, reason, retry_after, proved).await,
         Exit::Lost { reason } => {
-            held.lease.hold(stop(held, metadata, &reason)).await?;
-            fail(held, format!("its result is lost: {reason}"), None).await
+            fail(held, format!("its result is lost: {reason}"), None, proved).await
         }
+    }
+}
+
+/// Until a segment ends. An interrupt that is being told by then is answered first, so that what it
+/// stopped is no failure of the attempt. POLICY-20 CTRL-09
+async fn attend(held: &Held, metadata: &Metadata) -> Result<End, Lost> {
+    let controls = Controls::new(held, metadata);
+    let mut interrupts = std::pin::pin!(controls.interrupts());
+    let end = tokio::select! {
+        biased;
+        exit = watch(held, metadata, &controls) => End::Exit(exit),
+        () = spent(held) => End::Spent,
+        fenced = &mut interrupts => return fenced.map(End::Fenced),
+        lost = controls.injects() => match lost? {},
+    };
+    tokio::select! {
+        biased;
+        () = controls.told() => Ok(end),
+        fenced = interrupts => fenced.map(End::Fenced),
     }
 }
 
@@ -217,7 +262,7 @@ async fn spent(held: &Held) {
 
 /// Resolves when the segment has ended. What could not be told to proceed is told again, unless it
 /// has ended meanwhile.
-async fn watch(held: &Held, metadata: &Metadata) -> Exit {
+async fn watch(held: &Held, metadata: &Metadata, controls: &Controls<'_>) -> Exit {
     while let Err(error) = held.pinned.executor.proceed(metadata).await {
         tracing::warn!(work = %held.uid, %error, "a segment does not proceed yet");
         tokio::select! {
@@ -225,6 +270,7 @@ async fn watch(held: &Held, metadata: &Metadata) -> Exit {
             () = sleep(AGAIN) => {}
         }
     }
+    controls.begin();
     held.pinned.executor.observe(metadata).await
 }
 
@@ -250,24 +296,41 @@ async fn stop(held: &Held, metadata: &Metadata, reason: &str) -> Stopped {
     }
 }
 
-async fn complete(held: &Held, ending: Ending, status: Option<String>) -> Result<Outcome, Lost> {
-    end(held, &Command::Complete { by: held.lease.by(), ending, status }).await
+async fn complete(
+    held: &Held,
+    ending: Ending,
+    status: Option<String>,
+    proved: Proved,
+) -> Result<Outcome, Lost> {
+    let Proved { proofs, usage } = proved;
+    let by = held.lease.by();
+    end(held, &Command::Complete { by, ending, status, proofs, usage }).await
 }
 
-async fn fail(held: &Held, reason: String, hint: Option<RetryHint>) -> Result<Outcome, Lost> {
+async fn fail(
+    held: &Held,
+    reason: String,
+    hint: Option<RetryHint>,
+    proved: Proved,
+) -> Result<Outcome, Lost> {
     let by = held.lease.by();
     tracing::warn!(work = %held.uid, attempt = %by.attempt, reason, "attempt failed");
-    end(held, &Command::Fail { by, reason, hint }).await
+    let Proved { proofs, usage } = proved;
+    end(held, &Command::Fail { by, reason, hint, proofs, usage }).await
 }
 
 /// Ends the attempt, or waits until what was accepted meanwhile is routed, and then says the same
-/// again: an end of the Work does not pass over its news. DONE-02 RETRY-31
+/// again: an end of the Work does not pass over its news. An interrupt ends what has to wait for
+/// good. DONE-02 RETRY-31
 async fn end(held: &Held, ending: &Command) -> Result<Outcome, Lost> {
     let mut bell = held.context.bell();
     loop {
         bell.hears();
         match held.lease.commit(ending.clone()).await? {
             Outcome::Conflict => {
+                if let Some(outcome) = after_conflict(held, ending).await? {
+                    return Ok(outcome);
+                }
                 held.lease.hold(bell.rings(None)).await?;
             }
             outcome @ (Outcome::Accepted(_)
@@ -275,6 +338,22 @@ async fn end(held: &Held, ending: &Command) -> Result<Outcome, Lost> {
             | Outcome::Deferred(_)
             | Outcome::Refused(_)) => return Ok(outcome),
         }
+    }
+}
+
+/// What ends an attempt whose ending conflicts, if it is interrupted: its ending all the same, for what
+/// stood in the way may have been the event of that interrupt, and be routed now; or else the fence.
+/// What is committed first wins. DONE-02 POLICY-20
+pub(super) async fn after_conflict(held: &Held, ending: &Command) -> Result<Option<Outcome>, Lost> {
+    if held.lease.hold(interrupt_of(held)).await?.is_none() {
+        return Ok(None);
+    }
+    match held.lease.commit(ending.clone()).await? {
+        Outcome::Conflict => held.lease.hold(interrupt_ended(held)).await?,
+        outcome @ (Outcome::Accepted(_)
+        | Outcome::Duplicate(_)
+        | Outcome::Deferred(_)
+        | Outcome::Refused(_)) => Ok(Some(outcome)),
     }
 }
 

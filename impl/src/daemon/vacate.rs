@@ -11,6 +11,7 @@ use crate::command::Command;
 use crate::domain::{AttemptStatus, WorkId, WorkStatus, WorkUid};
 use crate::extension::executor::{Executor, Exit, Metadata};
 use crate::host::{Context, Pinned};
+use crate::points::Point;
 use crate::store::attempts::{self, Attempt};
 use crate::store::reads::{self, Excluded};
 use crate::store::{StoreError, meta, works};
@@ -98,12 +99,12 @@ async fn exited(context: &Arc<Context>, excluded: Excluded) -> Result<(), String
             // Nothing to look at, and nothing to look for. ADOPT-07
             return Ok(());
         }
-        return stop_found(&executor, &attempt, grace).await;
+        return stop_found(context, &executor, &attempt, grace).await;
     };
     if !may_leave_by_itself(&attempt)
         || !leaves(context, &executor, &metadata, grace, work, uid).await
     {
-        stop(&executor, &metadata, grace).await?;
+        stop(context, &executor, &metadata, grace).await?;
     }
     tracing::info!(work = %uid, attempt = %segment.attempt, "its process has exited");
     Ok(())
@@ -113,13 +114,14 @@ async fn exited(context: &Arc<Context>, excluded: Excluded) -> Result<(), String
 /// because it was pinned after the backup that the database comes from. What the executor finds of
 /// the attempt is ended; what it cannot look for is not seen to have exited. POLICY-22 OURS-21
 async fn stop_found(
+    context: &Context,
     executor: &Arc<dyn Executor>,
     attempt: &Attempt,
     grace: Duration,
 ) -> Result<(), String> {
     let found = executor.find(attempt.uid).await.map_err(|error| error.to_string())?;
     for metadata in &found {
-        stop(executor, metadata, grace).await?;
+        stop(context, executor, metadata, grace).await?;
     }
     tracing::info!(attempt = %attempt.uid, found = found.len(), "nothing of it runs");
     Ok(())
@@ -179,10 +181,12 @@ fn status(tx: &mut dyn crate::store::Tx, work: WorkId) -> Result<Option<WorkStat
 }
 
 async fn stop(
+    context: &Context,
     executor: &Arc<dyn Executor>,
     metadata: &Metadata,
     grace: Duration,
 ) -> Result<(), String> {
+    context.points.pass(Point::Stopping);
     match timeout(grace + STOP_MAX, executor.stop(metadata, grace)).await {
         Ok(Ok(stopped)) => {
             tracing::debug!(?stopped, "nothing of the segment runs");

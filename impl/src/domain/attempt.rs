@@ -76,6 +76,10 @@ pub struct BindingPin {
     pub resumes: bool,
     /// Its executor lets no process proceed before the pin. ADOPT-05
     pub holds_until_pin: bool,
+    /// Its binding advertises inject, and its executor implemented it then. POLICY-26
+    pub injects: bool,
+    /// The same of interrupt. POLICY-26
+    pub interrupts: bool,
     /// Active time its segments may use together; `None`: as much as they take. WAKE-27
     pub active: Option<Duration>,
     /// What its failure leads to. RETRY-03

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptNo, Duration, EventUid, Generation, Millis, Seq, WorkId, WorkUid};
+use super::{AttemptNo, Control, Duration, EventUid, Generation, Millis, Seq, WorkId, WorkUid};
 
 /// Types that begin like this are core's own and are never taken from outside. CAUSE-07
 pub const CORE_PREFIX: &str = "core.";
@@ -130,11 +130,16 @@ pub struct Event {
 pub enum MarkKind {
     /// Pending input of its Work. POLICY-08
     Queued,
+    /// Pending input of its Work that is also to reach the running attempt. POLICY-11
+    Inject,
+    /// It is to stop the running attempt: pending input of its Work, or an operator's request that
+    /// is none. POLICY-19 CTRL-04
+    Interrupt,
     /// It woke a Wait of its Work. WAKE-08
     Woke,
     /// Nothing wanted it; it is retained. ROUTE-10
     Unmatched,
-    /// Its route drops it. OURS-01
+    /// Its route drops it, at all times or while an attempt runs. OURS-01 POLICY-24
     Drop,
     /// Its route closed its Work. OURS-02
     Close,
@@ -184,6 +189,8 @@ pub enum Decision {
     Update {
         /// The keys to attach. OWN-07
         attach: Vec<Key>,
+        /// What becomes of it while an attempt of that Work runs. POLICY-01
+        control: Control,
     },
     /// The same, or a new Work.
     Work {
@@ -192,7 +199,21 @@ pub enum Decision {
         /// The Work to create where it resolves to none; `None` for an Event without key whose
         /// route asks for one. ROUTE-24
         create: Option<ProposedWork>,
+        /// What becomes of it while an attempt of the Work it resolves to runs. POLICY-01
+        control: Control,
     },
+}
+
+impl Decision {
+    /// What becomes of the Event while an attempt of its Work runs; the default where the decision
+    /// makes no input of it. POLICY-01
+    #[must_use]
+    pub fn control(&self) -> Control {
+        match self {
+            Self::Decline | Self::Drop | Self::Close => Control::default(),
+            Self::Update { control, .. } | Self::Work { control, .. } => *control,
+        }
+    }
 }
 
 /// A Work a decision would create. Its id is derived from the Event, so that evaluating again

@@ -15,6 +15,7 @@ macro_rules! number {
 
 mod actor;
 mod attempt;
+mod control;
 mod event;
 mod ids;
 mod retry;
@@ -27,6 +28,7 @@ pub use actor::Actor;
 pub use attempt::{
     AttemptStatus, Authority, BindingPin, Ending, Phase, ScopeLimit, Segment, StartReason, Verdict,
 };
+pub use control::{Control, ControlPolicy, Fallback, IntentKind, IntentStatus, SendAnswer};
 pub use event::{
     CORE_PREFIX, CausalLimits, Decision, Event, IngressId, Key, MarkKind, NewEvent, Proposal,
     ProposedWork, Provenance, Request, SUSPECT_WITHIN,

@@ -3,10 +3,18 @@
 //! mode (`-p --input-format stream-json --output-format stream-json --verbose`); any program that
 //! speaks it will do.
 //!
-//! A segment is one turn. Its input is one message, which is in the inbox before the command runs;
-//! its output is read from the file that the keeper's command writes, so that a daemon that comes
-//! later sees all of it. Once the agent has answered, its input is closed and it has the grace of
-//! its binding to leave.
+//! A segment begins with one message, which is in the inbox before the command runs; its output is
+//! read from the file that the keeper's command writes, so that a daemon that comes later sees all of
+//! it. Once the agent has answered, its input is closed and it has the grace of its binding to leave.
+//!
+//! # Events that come while it works
+//!
+//! Each is a message of its own, whose `uuid` is the Event's, and an agent that is started with
+//! `--replay-user-messages` echoes it with that `uuid` and `isReplay` when it takes it in. The echo
+//! in the kept output, of a message that is in the kept inbox, is the proof, and nothing else is.
+//! Nothing is accepted once the agent has answered. What was accepted just before may be what it does
+//! in a further turn before it leaves: then the last answer counts, and it has as long for it as for
+//! the first. EXEC-06 EXEC-09
 //!
 //! # What a turn comes to
 //!
@@ -28,8 +36,10 @@
 //! know it any more. Being killed or kept from a network does not take it away.
 
 mod prompt;
+mod scan;
 mod session;
 mod stream;
+mod used;
 
 use std::io;
 use std::path::PathBuf;
@@ -38,20 +48,20 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
 
-use self::stream::{Answer, Seen, Stream};
-use super::kept::{Binding, Kept, Place, apart};
+use self::scan::{Scan, Scans};
+use self::stream::{Answer, Seen};
+use super::kept::{Binding, Kept, Place, apart, unreadable};
 use super::launch::{self, Start};
 use super::outcome;
 use super::segment::Segment;
 use crate::api::tool_types::ResultRequest;
-use crate::domain::AttemptUid;
-use crate::domain::StartReason;
+use crate::domain::{AttemptUid, StartReason};
 use crate::extension::executor::{
-    BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, LaunchError, Metadata,
-    NotAdoptable, RunRequest, StopError, Stopped,
+    BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, InjectError, Injection,
+    LaunchError, Metadata, NotAdoptable, Report, RunRequest, StopError, Stopped,
 };
 use crate::extension::hint::rate_limited;
-use crate::keeper::client::Controller;
+use crate::keeper::client::{ClientError, Controller};
 use crate::keeper::folder::{Ending, ExitFile, Folder, read_json};
 
 /// Pauses between two looks at the output; the longer one while nothing comes.
@@ -77,8 +87,10 @@ struct Note {
 struct Leaving {
     /// Its input is closed.
     told: bool,
-    /// When it has to be gone.
+    /// When it has to be gone, unless it goes on.
     by: Instant,
+    /// How often it had answered then.
+    answers: u64,
 }
 
 /// Runs agents under keepers.
@@ -86,6 +98,8 @@ struct Leaving {
 pub struct Agent {
     kept: Kept,
     prompt: Option<PathBuf>,
+    /// What its agents have said so far.
+    scans: Scans,
 }
 
 impl Agent {
@@ -93,7 +107,7 @@ impl Agent {
     /// begins with.
     #[must_use]
     pub fn new(place: Place, binding: Binding, prompt: Option<PathBuf>) -> Self {
-        Self { kept: Kept::new(place, binding), prompt }
+        Self { kept: Kept::new(place, binding), prompt, scans: Scans::default() }
     }
 
     async fn launch(&self, request: &RunRequest) -> Result<Metadata, LaunchError> {
@@ -136,7 +150,7 @@ impl Agent {
             Err(reason) => return Exit::Lost { reason },
         };
         let folder = self.kept.folder(&segment);
-        let mut turn = Turn::of(&folder).await;
+        let mut turn = self.turn(&segment).await;
         match self.ended(&segment, metadata, &mut turn).await {
             Ok(exit) => {
                 turn.look(true).await;
@@ -144,6 +158,15 @@ impl Agent {
             }
             Err(reason) => Exit::Lost { reason },
         }
+    }
+
+    async fn turn(&self, segment: &Segment) -> Turn {
+        Turn::of(&self.kept.folder(segment), self.scan(segment)).await
+    }
+
+    /// What the agent of this segment says, as far as it was looked at.
+    fn scan(&self, segment: &Segment) -> Scan {
+        self.scans.of(segment.name(), &self.kept.folder(segment))
     }
 
     /// Follows the turn to its end, and sees to it that there is one once the agent has answered.
@@ -160,8 +183,12 @@ impl Agent {
         loop {
             pause = if turn.look(false).await { LOOK } else { (pause * 2).min(LOOK_MAX) };
             if turn.seen().answer.is_some() {
-                let by = || Leaving { told: false, by: Instant::now() + self.kept.binding.grace };
-                self.dismiss(metadata, segment, leaving.get_or_insert_with(by)).await;
+                let (by, answers) = (Instant::now() + self.kept.binding.grace, turn.seen().answers);
+                let leaving = leaving.get_or_insert(Leaving { told: false, by, answers });
+                if turn.seen().goes_on() || leaving.answers != answers {
+                    (leaving.by, leaving.answers) = (by, answers);
+                }
+                self.dismiss(metadata, segment, leaving).await;
             }
             tokio::select! {
                 ended = &mut ended => return ended,
@@ -173,17 +200,9 @@ impl Agent {
     /// Closes the agent's input, which is how it knows that nothing more is asked of it, and stops it
     /// if it stays: its answer is all that it was started for.
     async fn dismiss(&self, metadata: &Metadata, segment: &Segment, leaving: &mut Leaving) {
-        let folder = self.kept.folder(segment);
         if !leaving.told {
-            let told =
-                async { Controller::open(&folder, &segment.keeper).await?.close_input().await };
-            match told.await {
-                Ok(()) => leaving.told = true,
-                // It may have gone by itself; if not, it is told again.
-                Err(error) => {
-                    tracing::debug!(segment = segment.name(), %error, "an input is not closed yet");
-                }
-            }
+            // It may have gone by itself; if not, it is told again.
+            leaving.told = self.close(segment).await.is_ok();
         }
         if Instant::now() >= leaving.by {
             tracing::warn!(segment = segment.name(), "an agent does not leave; it is stopped");
@@ -191,6 +210,45 @@ impl Agent {
                 tracing::warn!(segment = segment.name(), %error, "an agent cannot be stopped");
             }
         }
+    }
+
+    /// Ends the agent's input after what is in its inbox; an error if that is not known to be so.
+    async fn close(&self, segment: &Segment) -> Result<(), ClientError> {
+        let folder = self.kept.folder(segment);
+        let told = async { Controller::open(&folder, &segment.keeper).await?.close_input().await };
+        told.await.inspect_err(|error| {
+            tracing::debug!(segment = segment.name(), %error, "an input is not closed yet");
+        })
+    }
+
+    /// Gives the agent an Event as a message, if it is held here and has not answered. EXEC-09 EXEC-10
+    async fn offer(&self, metadata: &Metadata, injection: &Injection) -> Result<(), InjectError> {
+        let segment = self.kept.held(metadata)?;
+        let (id, line) = (injection.event.to_string(), prompt::injected(injection));
+        let seen = self.scan(&segment).all().await;
+        let seen = seen.map_err(|error| InjectError::Ambiguous { detail: error.to_string() })?;
+        // What was accepted before the answer stays so, and nothing else is from here on.
+        if seen.answer.is_some()
+            && let Err(error) = self.close(&segment).await
+        {
+            return self.kept.undelivered(&segment, &id, &error).await;
+        }
+        self.kept.deliver(metadata, &id, &line).await
+    }
+
+    /// What the agent echoed of what it was given, each once and in the order it was accepted in, and
+    /// what it says it used. EXEC-04 EXEC-05 EXEC-06 EXEC-11
+    async fn evidence(&self, metadata: &Metadata) -> Result<Report, ControlError> {
+        let segment = Segment::read(metadata).map_err(|detail| ControlError { detail })?;
+        let scan = self.scan(&segment);
+        let look = async {
+            // What it has said before what it was given: no echo is without its message.
+            let seen = scan.all().await?;
+            Ok((seen, scan.given().await?))
+        };
+        let (seen, given) = look.await.map_err(|error: io::Error| unreadable(&error))?;
+        let consumed = given.into_iter().filter(|event| seen.echoes.contains(&event.uuid()));
+        Ok(Report { consumed: consumed.collect(), usage: seen.used.amounts() })
     }
 
     /// What the turn comes to, as often as it is asked.
@@ -212,8 +270,7 @@ impl Agent {
     async fn end(&self, metadata: &Metadata, grace: Duration) -> Result<Stopped, StopError> {
         if let Ok(segment) = Segment::read(metadata) {
             // Its session outlives it, also where nobody watched. It is stopped all the same.
-            let folder = self.kept.folder(&segment);
-            let look = async { Turn::of(&folder).await.look(false).await };
+            let look = async { self.turn(&segment).await.look(false).await };
             if timeout(LAST_LOOK_MAX, look).await.is_err() {
                 tracing::warn!(segment = segment.name(), "an agent's session cannot be seen");
             }
@@ -231,7 +288,7 @@ fn comes_to(
     binding: &Binding,
 ) -> Exit {
     let passed = binding.passed();
-    let exit = match (declared, &seen.answer, ending) {
+    let exit = match (declared, seen.last_answer(), ending) {
         (Some(declared), Some(_), _) | (Some(declared), None, Ending::Exited(0)) => {
             outcome::judged(declared)
         }
@@ -270,22 +327,24 @@ fn hinted(exit: Exit, seen: &Seen) -> Exit {
 #[derive(Debug)]
 struct Turn {
     note: Option<Note>,
-    /// Not there while it is being read.
-    stream: Option<Stream>,
+    scan: Scan,
     seen: Seen,
+    /// So much of the output that is of.
+    at: u64,
     /// The session that is kept.
     kept: Option<String>,
+    /// Why the output could not be read the last time.
+    trouble: Option<String>,
 }
 
 impl Turn {
-    async fn of(folder: &Folder) -> Self {
+    async fn of(folder: &Folder, scan: Scan) -> Self {
         let path = launch::note(folder);
         let note = apart(move || read_json(&path)).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "what an agent was launched with is unreadable");
             None
         });
-        let stream = Some(Stream::of(folder.stdout()));
-        Self { note, stream, seen: Seen::default(), kept: None }
+        Self { note, scan, seen: Seen::default(), at: 0, kept: None, trouble: None }
     }
 
     const fn seen(&self) -> &Seen {
@@ -295,20 +354,33 @@ impl Turn {
     /// Reads what is new, and keeps the session as soon as it has a name. `last`: nothing comes after
     /// what is there. Answers whether there was anything.
     async fn look(&mut self, last: bool) -> bool {
-        let Some(mut stream) = self.stream.take() else { return false };
-        let read = tokio::task::spawn_blocking(move || {
-            let read = stream.read(last);
-            (stream, read)
-        });
-        // A reader that panicked is not asked again; what it saw before stays.
-        let Ok((stream, read)) = read.await else { return false };
-        self.seen = stream.seen.clone();
-        self.stream = Some(stream);
+        let looked = if last {
+            self.scan.all().await.map(|seen| Some((self.at, seen)))
+        } else {
+            self.scan.look(self.at).await
+        };
+        let more = match looked {
+            Ok(Some((at, seen))) => {
+                (self.at, self.seen, self.trouble) = (at, seen, None);
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                self.complain(&error);
+                false
+            }
+        };
         self.keep_session().await;
-        read.unwrap_or_else(|error| {
+        more
+    }
+
+    /// It is looked at often, and an agent can see to it that it stays unreadable.
+    fn complain(&mut self, error: &io::Error) {
+        let trouble = Some(error.to_string());
+        if self.trouble != trouble {
             tracing::warn!(%error, "an agent's output cannot be read");
-            false
-        })
+            self.trouble = trouble;
+        }
     }
 
     async fn keep_session(&mut self) {
@@ -346,8 +418,8 @@ impl Executor for Agent {
         Capabilities {
             resumes: self.kept.binding.resumes,
             holds_until_pin: true,
-            injects: false,
-            interrupts: false,
+            injects: self.kept.binding.injects,
+            interrupts: self.kept.binding.interrupts,
         }
     }
 
@@ -383,6 +455,22 @@ impl Executor for Agent {
         Box::pin(self.wait(metadata))
     }
 
+    fn inject<'a>(
+        &'a self,
+        metadata: &'a Metadata,
+        injection: &'a Injection,
+    ) -> BoxFuture<'a, Result<(), InjectError>> {
+        Box::pin(self.offer(metadata, injection))
+    }
+
+    fn interrupt<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Result<(), ControlError>> {
+        Box::pin(self.kept.interrupt(metadata))
+    }
+
+    fn report<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Result<Report, ControlError>> {
+        Box::pin(self.evidence(metadata))
+    }
+
     fn stop<'a>(
         &'a self,
         metadata: &'a Metadata,
@@ -397,5 +485,8 @@ impl Executor for Agent {
 
     fn release(&self, metadata: &Metadata) {
         self.kept.release(metadata);
+        if let Ok(segment) = Segment::read(metadata) {
+            self.scans.forget(segment.name());
+        }
     }
 }

@@ -29,7 +29,8 @@ const READY_MAX: Duration = Duration::from_secs(30);
 pub(super) struct Start {
     /// Further arguments of the command.
     pub(super) arguments: Vec<String>,
-    /// The first line of its standard input, which then stays open; `None`: it reads nothing.
+    /// The first line of its standard input, which then stays open; `None`: it reads nothing there,
+    /// and finds what it is given while it works in the file `ABIDE_INBOX`.
     pub(super) input: Option<String>,
     /// What the executor itself wants to find in the folder again: `executor.json`.
     pub(super) note: Option<serde_json::Value>,
@@ -115,12 +116,13 @@ fn make_private(path: &Path) -> Result<(), LaunchError> {
 fn order(binding: &Binding, request: &RunRequest, folder: &Folder, start: &Start) -> Launch {
     let input = start.input.is_some();
     Launch {
-        version: Launch::version(input),
+        version: Launch::version(input, !input),
         command: binding.command.iter().chain(&start.arguments).map(OsString::from).collect(),
         dir: request.work_dir.clone(),
-        env: environment(binding, request, folder),
+        env: environment(binding, request, folder, start),
         grace_ms: u64::try_from(binding.grace.as_millis()).unwrap_or(u64::MAX),
         input,
+        events: !input,
     }
 }
 
@@ -129,6 +131,7 @@ fn environment(
     binding: &Binding,
     request: &RunRequest,
     folder: &Folder,
+    start: &Start,
 ) -> Vec<(OsString, OsString)> {
     let passed =
         binding.env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
@@ -139,8 +142,10 @@ fn environment(
         ("ABIDE_SOCKET", request.socket.clone().into_os_string()),
         ("ABIDE_TOKEN_FILE", folder.token().into_os_string()),
     ];
+    let inbox = start.input.is_none().then(|| ("ABIDE_INBOX", folder.events().into_os_string()));
+    let own = own.into_iter().chain(inbox).map(|(name, value)| (name.into(), value));
     let trace = request.traceparent.iter().map(|trace| ("TRACEPARENT".into(), trace.into()));
-    passed.chain(own.map(|(name, value)| (name.into(), value))).chain(trace).collect()
+    passed.chain(own).chain(trace).collect()
 }
 
 const fn reason(reason: StartReason) -> &'static str {

@@ -4,8 +4,14 @@
 //! the request file) and talks back with `abide tool`. It runs in the Work's own folder. Exit 0 is
 //! completed unless it declared another result; anything else is failed, and the end of its
 //! standard error is the reason.
+//!
+//! An Event that is injected becomes a line of the file `ABIDE_INBOX`, as a CloudEvent in JSON, under
+//! the Event's id. That the command took it in is what `abide tool ack` says, and nothing else: what it
+//! never reads is never acknowledged. EXEC-07
 
 use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use super::kept::{Kept, apart};
 use super::launch::Start;
@@ -13,9 +19,10 @@ use super::outcome;
 use super::segment::Segment;
 use crate::domain::AttemptUid;
 use crate::extension::executor::{
-    BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, LaunchError, Metadata,
-    NotAdoptable, RunRequest, StopError, Stopped,
+    BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, InjectError, Injection,
+    LaunchError, Metadata, NotAdoptable, Report, RunRequest, StopError, Stopped,
 };
+use crate::keeper::acks;
 
 pub use super::kept::{Binding, Place};
 
@@ -51,13 +58,23 @@ impl Shell {
     }
 }
 
+/// The line of an Event: the same each time, or a repeat would say something else under its id.
+fn line(injection: &Injection) -> Result<String, InjectError> {
+    let Value::Object(mut event) = injection.body.clone() else {
+        let detail = "the event is no CloudEvent".to_owned();
+        return Err(InjectError::NotAccepting { detail });
+    };
+    event.insert("abideid".to_owned(), json!(injection.event.to_string()));
+    Ok(Value::Object(event).to_string())
+}
+
 impl Executor for Shell {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             resumes: self.0.binding.resumes,
             holds_until_pin: true,
-            injects: false,
-            interrupts: false,
+            injects: self.0.binding.injects,
+            interrupts: self.0.binding.interrupts,
         }
     }
 
@@ -91,6 +108,28 @@ impl Executor for Shell {
 
     fn observe<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Exit> {
         Box::pin(self.wait(metadata))
+    }
+
+    fn inject<'a>(
+        &'a self,
+        metadata: &'a Metadata,
+        injection: &'a Injection,
+    ) -> BoxFuture<'a, Result<(), InjectError>> {
+        Box::pin(async move {
+            let line = line(injection)?;
+            self.0.deliver(metadata, &injection.event.to_string(), &line).await
+        })
+    }
+
+    fn interrupt<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Result<(), ControlError>> {
+        Box::pin(self.0.interrupt(metadata))
+    }
+
+    fn report<'a>(&'a self, metadata: &'a Metadata) -> BoxFuture<'a, Result<Report, ControlError>> {
+        Box::pin(async move {
+            let consumed = self.0.left(metadata, acks::consumed).await?;
+            Ok(Report { consumed, usage: Vec::new() })
+        })
     }
 
     fn stop<'a>(

@@ -193,8 +193,9 @@ pub struct RunRequest {
     pub inputs_left: u32,
     /// The attempt before this one, for context only. OURS-24
     pub previous: Option<PreviousAttempt>,
-    /// What the failed attempts just before that one were handed, if it failed too: what the Work is
-    /// still about. In acceptance order attempt by attempt; the beginning of a long row. OURS-24
+    /// What the failed and interrupted attempts just before that one were handed, if it failed or was
+    /// interrupted too: what the Work is still about. In acceptance order attempt by attempt; the
+    /// beginning of a long row. OURS-24
     pub earlier: Vec<Value>,
     /// How many of them are not in `earlier`: the tool door has them.
     pub earlier_left: u32,

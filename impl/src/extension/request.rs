@@ -25,15 +25,18 @@ pub struct RequestFile {
     pub reason: StartReason,
     /// The Event that started the attempt, as CloudEvents JSON.
     pub trigger: Option<Value>,
-    /// The batch this segment was handed, in acceptance order; the first thousand of it.
+    /// The batch this segment was handed, in acceptance order; the first thousand of it. One that an
+    /// earlier process of the Work was sent while it ran, and never said that it took in, has a member
+    /// `repeated`: the `attempt` it was sent to, and the `status` of that. POLICY-16
     pub inputs: Vec<Value>,
     /// How many more there are: the tool door has them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub inputs_left: u32,
     /// The attempt before this one: context, not input. OURS-24
     pub previous: Option<PreviousAttempt>,
-    /// What the failed attempts just before `previous` were handed, if that failed too, attempt by
-    /// attempt; the first thousand of it. Context, not input: what the Work is still about. OURS-24
+    /// What the failed and interrupted attempts just before `previous` were handed, if that failed or
+    /// was interrupted too, attempt by attempt; the first thousand of it. Context, not input: what the
+    /// Work is still about. OURS-24
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Value>,
     /// How many more there are: the tool door has them.
@@ -52,6 +55,9 @@ pub struct PreviousAttempt {
     pub number: AttemptNo,
     /// How it ended.
     pub status: AttemptStatus,
+    /// The Event that interrupted it, if one did. CTRL-09
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupt_event: Option<Value>,
     /// The Event that started it.
     pub trigger: Option<Value>,
     /// Everything it was handed; the first thousand of it.
@@ -59,6 +65,14 @@ pub struct PreviousAttempt {
     /// How many more there are: the tool door has them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub inputs_left: u32,
+}
+
+impl PreviousAttempt {
+    /// Whether it came to no answer to what it was about, which is then still to be done.
+    #[must_use]
+    pub fn leaves_open(&self) -> bool {
+        self.status == AttemptStatus::Failed || self.interrupt_event.is_some()
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]

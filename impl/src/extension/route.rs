@@ -8,7 +8,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::{EventUid, Key, Millis, NewEvent, WorkStatus, WorkUid};
+use crate::domain::{Control, EventUid, Key, Millis, NewEvent, WorkStatus, WorkUid};
 
 /// Decides which Work an Event belongs to.
 ///
@@ -167,6 +167,9 @@ pub struct Decision {
     /// [`RouteAction::Work`] has one. An Event with neither key nor target gets a fresh Work by a
     /// kind here and never otherwise. ROUTE-24 ROUTE-25
     pub kind: Option<String>,
+    /// What becomes of the Event while an attempt of the Work it resolves to runs; looked at only
+    /// for [`RouteAction::Work`] and [`RouteAction::Update`]. POLICY-01 POLICY-26 POLICY-33
+    pub control: Control,
     /// External ids, in the namespace of the Event's own source, that the Work is to own as well;
     /// only for [`RouteAction::Work`] and [`RouteAction::Update`]. OWN-03 ROUTE-24
     pub attach: Vec<String>,

@@ -13,12 +13,14 @@ use super::drain::Drain;
 use super::driven::Driven;
 use super::executors::Executors;
 use super::health::Health;
+use super::patience::Patience;
 use super::troubles::Troubles;
 use crate::clock::Clock;
 use crate::command::{Command, Outcome};
 use crate::config::{Binding, Config};
 use crate::domain::{Actor, AttemptNo, BindingPin, Duration, Generation, Millis, WorkId};
 use crate::extension::executor::Executor;
+use crate::points::Points;
 use crate::store::{StoreError, Tx, attempts, generations, names, works};
 use crate::writer::{WriteError, Writer, WriterState};
 
@@ -43,6 +45,10 @@ pub struct Context {
     pub troubles: Troubles,
     /// Whether it is asked to go once nothing runs.
     pub drain: Drain,
+    /// How long it waits for executors.
+    pub patience: Patience,
+    /// Who is told where it is.
+    pub points: Points,
     /// `true` once the daemon stops.
     pub stop: watch::Receiver<bool>,
 }
@@ -159,6 +165,8 @@ impl Context {
             holds_until_pin: can.holds_until_pin,
             active: binding.timeout,
             retry,
+            injects: binding.injects && can.injects,
+            interrupts: binding.interrupts && can.interrupts,
         };
         Some(Pinned { pin, binding, executor, close_after })
     }

@@ -3,17 +3,17 @@
 //! This saves work and never decides: what may happen to an attempt is decided by its lease, which
 //! is in the database.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
-use crate::domain::{Authority, Segment, WorkId};
+use crate::domain::{AttemptNo, Authority, Epoch, Segment, WorkId};
 
 type Key = (WorkId, Segment, Role);
 
 /// What a task does with a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     /// Holds its lease and runs it.
     Runs,
@@ -22,6 +22,9 @@ enum Role {
 }
 
 /// The segments driven now, each with the authority it is run under, if it is.
+///
+/// Whoever runs one is [knocked](Driven::knock) at when there may be a control to carry out, so that
+/// a commit costs one look for all of them. POLICY-12
 #[derive(Debug, Clone, Default)]
 pub struct Driven(Arc<Shared>);
 
@@ -34,9 +37,18 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Now {
-    driven: HashMap<Key, Option<Authority>>,
+    /// In the order of Works, so that those of one are found without a look at the others.
+    driven: BTreeMap<Key, Driver>,
     /// Let go of because the daemon stops, with leases that stand.
     left: Vec<Authority>,
+}
+
+/// The task that drives a segment.
+#[derive(Debug)]
+struct Driver {
+    /// What it runs the segment under, if it does.
+    by: Option<Authority>,
+    knocks: watch::Sender<()>,
 }
 
 /// A task's claim on a segment; given back when it is dropped, a panic included.
@@ -44,6 +56,15 @@ struct Now {
 pub struct Drive {
     driven: Driven,
     key: Key,
+    knocks: watch::Receiver<()>,
+}
+
+impl Drive {
+    /// Changes whenever somebody knocks.
+    #[must_use]
+    pub fn knocks(&self) -> watch::Receiver<()> {
+        self.knocks.clone()
+    }
 }
 
 impl Driven {
@@ -64,7 +85,7 @@ impl Driven {
     #[must_use]
     pub fn held(&self) -> Vec<Authority> {
         let now = self.lock();
-        let mut held: Vec<_> = now.driven.values().copied().flatten().collect();
+        let mut held: Vec<_> = now.driven.values().filter_map(|driver| driver.by).collect();
         held.extend(now.left.iter().filter(|by| !now.runs(by)));
         held
     }
@@ -73,6 +94,18 @@ impl Driven {
     #[must_use]
     pub fn runs(&self, by: &Authority) -> bool {
         self.lock().runs(by)
+    }
+
+    /// Tells whoever runs a segment of this Work that there may be a control to carry out.
+    pub fn knock(&self, work: WorkId) {
+        let first = Segment { attempt: AttemptNo(0), epoch: Epoch(0) };
+        let now = self.lock();
+        let from = now.driven.range((work, first, Role::Runs)..);
+        for ((_, _, role), driver) in from.take_while(|((of, _, _), _)| *of == work) {
+            if *role == Role::Runs {
+                driver.knocks.send_replace(());
+            }
+        }
     }
 
     /// Notes that whoever runs a segment lets go of it because the daemon stops: its lease stands
@@ -91,7 +124,7 @@ impl Driven {
             tokio::pin!(given);
             // From here on no ring is missed.
             given.as_mut().enable();
-            if self.lock().driven.values().all(Option::is_none) {
+            if self.lock().driven.values().all(|driver| driver.by.is_none()) {
                 return;
             }
             given.await;
@@ -109,8 +142,9 @@ impl Driven {
         if now.driven.contains_key(&key) {
             return None;
         }
-        now.driven.insert(key, by);
-        Some(Drive { driven: self.clone(), key })
+        let (sender, knocks) = watch::channel(());
+        now.driven.insert(key, Driver { by, knocks: sender });
+        Some(Drive { driven: self.clone(), key, knocks })
     }
 
     fn lock(&self) -> MutexGuard<'_, Now> {
@@ -121,7 +155,8 @@ impl Driven {
 impl Now {
     fn runs(&self, by: &Authority) -> bool {
         let segment = Segment { attempt: by.attempt, epoch: by.epoch };
-        self.driven.get(&(by.work, segment, Role::Runs)) == Some(&Some(*by))
+        let driver = self.driven.get(&(by.work, segment, Role::Runs));
+        driver.is_some_and(|driver| driver.by == Some(*by))
     }
 }
 

@@ -64,6 +64,8 @@ mod tests {
                 command: Vec::new(),
                 env: Vec::new(),
                 resumes: false,
+                injects: false,
+                interrupts: false,
                 grace: std::time::Duration::ZERO,
             };
             Arc::new(Shell::new(place, binding))

@@ -11,6 +11,8 @@ mod driven;
 mod executors;
 mod health;
 mod output;
+mod patience;
+mod proved;
 mod request;
 mod troubles;
 
@@ -21,5 +23,7 @@ pub use drain::Drain;
 pub use driven::{Drive, Driven};
 pub use executors::Executors;
 pub use health::{Health, LoopHealth};
-pub use request::{HANDED_MAX, Handed, handed, request};
+pub use patience::Patience;
+pub use proved::Proved;
+pub use request::{HANDED_MAX, Handed, handed, injection, request};
 pub use troubles::{Trouble, Troubles};

@@ -1,16 +1,14 @@
 //! What a segment is handed, read from one snapshot.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::context::Context;
-use crate::domain::{
-    AttemptNo, AttemptStatus, Authority, Seq, StartReason, Token, WorkId, WorkUid,
-};
+use crate::domain::{AttemptNo, Authority, Seq, StartReason, Token, WorkId, WorkUid};
 use crate::extension::executor::RunRequest;
 use crate::extension::request::PreviousAttempt;
 use crate::ingress::cloudevents;
 use crate::store::attempts::Attempt;
-use crate::store::{StoreError, Tx, attempts, inputs, payloads, reads, works};
+use crate::store::{StoreError, Tx, attempts, inputs, intents, payloads, reads, works};
 
 /// So many events of a batch, and of the attempt before, are handed over in the request; the tool
 /// door has the rest. A work that nothing started for long may have gathered any number.
@@ -96,27 +94,32 @@ fn previous(
     let first = inputs::consumed_by(tx, work, number, Seq(0), HANDED_MAX)?;
     let all = inputs::count_consumed_by(tx, work, number)?;
     let (inputs, inputs_left) = begins(tx, &first, all, uid)?;
+    let interrupt_event = match attempt.interrupt_event {
+        Some(seq) => cloud_event(tx, seq, uid)?,
+        None => None,
+    };
     Ok(Some(PreviousAttempt {
         number,
         status: attempt.status,
+        interrupt_event,
         trigger: cloud_event(tx, attempt.trigger, uid)?,
         inputs,
         inputs_left,
     }))
 }
 
-/// What the failed attempts before the last one were handed, if that failed too. A retry's own input
-/// says only that it is one. OURS-24
+/// What the failed and interrupted attempts before the last one were handed, if that failed or was
+/// interrupted too. The input of what follows says only that it is a retry, or what interrupted. OURS-24
 fn earlier(
     tx: &mut dyn Tx,
     work: WorkId,
     previous: Option<&PreviousAttempt>,
     uid: &WorkUid,
 ) -> Result<(Vec<Value>, u32), StoreError> {
-    let Some(last) = previous.filter(|last| last.status == AttemptStatus::Failed) else {
+    let Some(last) = previous.filter(|last| last.leaves_open()) else {
         return Ok((Vec::new(), 0));
     };
-    let after = attempts::last_not_failed(tx, work, last.number)?;
+    let after = attempts::last_with_answer(tx, work, last.number)?;
     let (first, all) = inputs::consumed_between(tx, work, after, last.number, HANDED_MAX)?;
     begins(tx, &first, all, uid)
 }
@@ -140,19 +143,43 @@ fn page(tx: &mut dyn Tx, seqs: &[Seq], work: &WorkUid) -> Result<(Vec<Value>, us
         if bytes >= PAGE_BYTES {
             return Ok((events, taken));
         }
-        let Some(event) = reads::event(tx, *seq)? else { continue };
-        let payload = payloads::get(tx, *seq)?;
-        bytes += payload.as_ref().map_or(0, String::len);
-        events.push(cloudevents::encode(&event.event, payload.as_deref(), Some(work)));
+        let Some((event, length)) = encoded(tx, *seq, work)? else { continue };
+        bytes += length;
+        events.push(event);
     }
     Ok((events, seqs.len()))
 }
 
 /// One event of a Work as a CloudEvent with its data.
 fn cloud_event(tx: &mut dyn Tx, seq: Seq, work: &WorkUid) -> Result<Option<Value>, StoreError> {
+    Ok(encoded(tx, seq, work)?.map(|(event, _)| event))
+}
+
+/// The same, and the length of its data. What a process may have been sent already says so.
+/// POLICY-16
+fn encoded(
+    tx: &mut dyn Tx,
+    seq: Seq,
+    work: &WorkUid,
+) -> Result<Option<(Value, usize)>, StoreError> {
     let Some(event) = reads::event(tx, seq)? else { return Ok(None) };
     let payload = payloads::get(tx, seq)?;
-    Ok(Some(cloudevents::encode(&event.event, payload.as_deref(), Some(work))))
+    let mut value = cloudevents::encode(&event.event, payload.as_deref(), Some(work));
+    if let Some((attempt, status)) = intents::sent_before(tx, seq)? {
+        value["repeated"] = json!({ "attempt": attempt, "status": status });
+    }
+    Ok(Some((value, payload.map_or(0, |payload| payload.len()))))
+}
+
+/// An event as it is offered to a running process.
+///
+/// # Errors
+/// The machine failed, or the event is missing.
+pub fn injection(tx: &mut dyn Tx, seq: Seq, work: &WorkUid) -> Result<Value, StoreError> {
+    let event = reads::event(tx, seq)?
+        .ok_or_else(|| StoreError::corrupt(format!("event {seq} is to be sent and missing")))?;
+    let payload = payloads::get(tx, seq)?;
+    Ok(cloudevents::encode(&event.event, payload.as_deref(), Some(work)))
 }
 
 /// What an attempt was handed, over all its segments: a page of it.

@@ -33,6 +33,14 @@ pub enum ClientError {
     /// Nobody answers, or what answers makes no sense.
     #[error("the keeper cannot be reached: {0}")]
     Io(#[from] io::Error),
+    /// It is of an earlier version, and does not know what it would be asked.
+    #[error("the keeper speaks version {version} of the protocol, and that has no `{what}`")]
+    Older {
+        /// The version of the conversation.
+        version: u32,
+        /// What it does not know.
+        what: &'static str,
+    },
     /// It is not the one that was recorded. ADOPT-19
     #[error("not the recorded keeper: {0}")]
     Unverified(&'static str),
@@ -144,6 +152,43 @@ impl Controller {
         self.order(&Request::CloseInput).await
     }
 
+    /// Offers the command a line while it works; durable, once this answers. A repeat of an id
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// The keeper went away, or takes no line: see [`Denial`]. A keeper before version 3 is not asked.
+    pub async fn deliver(&mut self, id: &str, line: &str) -> Result<(), ClientError> {
+        self.since(3, "deliver")?;
+        self.order(&Request::Deliver { id: id.to_owned(), line: line.to_owned() }).await
+    }
+
+    /// Has the keeper remember that the command is to be stopped; durable, once this answers.
+    ///
+    /// # Errors
+    /// The keeper went away, or holds no command any more. A keeper before version 3 is not asked.
+    pub async fn interrupt(&mut self) -> Result<(), ClientError> {
+        self.since(3, "interrupt")?;
+        self.order(&Request::Interrupt).await
+    }
+
+    /// Whether the keeper was told that the command is to be stopped.
+    ///
+    /// # Errors
+    /// The keeper went away.
+    pub async fn interrupted(&mut self) -> Result<bool, ClientError> {
+        match self.ask(&Request::Status).await? {
+            Reply::Status { interrupted, .. } => Ok(interrupted),
+            Reply::Hello { .. } | Reply::Done | Reply::Refused { .. } => Err(nonsense()),
+        }
+    }
+
+    const fn since(&self, version: u32, what: &'static str) -> Result<(), ClientError> {
+        if self.version < version {
+            return Err(ClientError::Older { version: self.version, what });
+        }
+        Ok(())
+    }
+
     /// Where the keeper is.
     ///
     /// # Errors
@@ -162,7 +207,7 @@ impl Controller {
 
     async fn seen(&mut self) -> Result<(State, Option<Progress>), ClientError> {
         match self.ask(&Request::Status).await? {
-            Reply::Status { state, inbox } => Ok((state, inbox)),
+            Reply::Status { state, inbox, .. } => Ok((state, inbox)),
             Reply::Hello { .. } | Reply::Done | Reply::Refused { .. } => Err(nonsense()),
         }
     }

@@ -2,14 +2,15 @@
 //! passes on the rest as orders.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::io::BufReader;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, watch};
 
-use super::folder::Folder;
+use super::folder::{Folder, InterruptFile};
+use super::hold::has_exited;
 use super::identity::Identity;
 use super::inbox::{Inbox, InboxError};
 use super::protocol::{Denial, Reply, Request, State, common, read_bytes, write_line};
@@ -39,6 +40,9 @@ pub(super) struct Shared {
     pub(super) orders: mpsc::Sender<Order>,
     /// What the command reads; `None` if it reads nothing.
     pub(super) inbox: Option<Arc<Inbox>>,
+    /// Why nothing more is delivered, once that was seen: what was said to be so for good stays so,
+    /// also where a declared result is taken back. EXEC-02 EXEC-09
+    pub(super) over: OnceLock<&'static str>,
     pub(super) points: Points,
 }
 
@@ -89,6 +93,8 @@ impl Shared {
             | Request::Stop { .. }
             | Request::Input { .. }
             | Request::CloseInput
+            | Request::Deliver { .. }
+            | Request::Interrupt
                 if !*authorised =>
             {
                 refused(Denial::NotAuthorised, "hello comes first")
@@ -97,6 +103,8 @@ impl Shared {
             Request::Status => Reply::Status {
                 state: self.state.borrow().clone(),
                 inbox: self.inbox.as_ref().map(|inbox| inbox.progress()),
+                // Whoever cannot be told says it again.
+                interrupted: matches!(self.folder.read_interrupt(), Ok(Some(_))),
             },
             Request::Credentials { token } => self.replace(&token.0),
             Request::Stop { grace_ms } => {
@@ -104,6 +112,54 @@ impl Shared {
             }
             Request::Input { id, line } => self.keep(|inbox| inbox.add(&id, &line)),
             Request::CloseInput => self.keep(Inbox::close),
+            Request::Deliver { id, line } => self.deliver(&id, &line),
+            Request::Interrupt => self.interrupt(),
+        }
+    }
+
+    /// What is there is there, however late it is asked for. EXEC-09
+    fn deliver(&self, id: &str, line: &str) -> Reply {
+        let known = self.inbox.as_ref().and_then(|inbox| inbox.known(id, line));
+        let reply = match (known, self.over()) {
+            (Some(known), _) => self.keep(|_| known),
+            (None, Some(why)) if self.inbox.is_some() => refused(Denial::Closed, why),
+            (None, Some(_) | None) => self.keep(|inbox| inbox.add(id, line)),
+        };
+        if reply == Reply::Done {
+            self.points.pass(Point::Delivered);
+        }
+        reply
+    }
+
+    /// Why nothing more is taken for the command; `None` as long as it works.
+    fn over(&self) -> Option<&'static str> {
+        let declared = || self.folder.result().symlink_metadata().is_ok();
+        let declared = || declared().then_some("the command has declared its result");
+        let why = self.over.get().copied().or_else(|| self.gone()).or_else(declared)?;
+        Some(*self.over.get_or_init(|| why))
+    }
+
+    /// Why no command is there; `None` as long as one runs, or may still be started.
+    fn gone(&self) -> Option<&'static str> {
+        match *self.state.borrow() {
+            State::Held => None,
+            // It may be a moment before its end is acted upon.
+            State::Running { pid } => has_exited(pid).then_some("the command has ended"),
+            State::Stopping | State::Ended { .. } => Some("the command has ended, or is to end"),
+        }
+    }
+
+    /// The record alone: who stops the command, and when, is for whoever asked to say. POLICY-19
+    fn interrupt(&self) -> Reply {
+        if let Some(why) = self.gone() {
+            return refused(Denial::Closed, why);
+        }
+        match self.folder.write_interrupt(&InterruptFile { version: VERSION }) {
+            Ok(()) => {
+                self.points.pass(Point::Interrupted);
+                Reply::Done
+            }
+            Err(error) => refused(Denial::Failed, &format!("cannot remember it: {error}")),
         }
     }
 
@@ -114,13 +170,7 @@ impl Shared {
         };
         match change(inbox) {
             Ok(()) => Reply::Done,
-            Err(error @ InboxError::Io(_)) => refused(Denial::Failed, &error.to_string()),
-            Err(
-                error @ (InboxError::Closed
-                | InboxError::Full
-                | InboxError::Unfit(_)
-                | InboxError::Other),
-            ) => refused(Denial::Invalid, &error.to_string()),
+            Err(error) => refused(denial(&error), &error.to_string()),
         }
     }
 
@@ -162,6 +212,14 @@ impl Shared {
             // could still ask for.
             Ok(()) | Err(_) => Reply::Done,
         }
+    }
+}
+
+const fn denial(error: &InboxError) -> Denial {
+    match error {
+        InboxError::Io(_) => Denial::Failed,
+        InboxError::Closed | InboxError::Full | InboxError::Unfit(_) => Denial::Invalid,
+        InboxError::Other => Denial::OtherLine,
     }
 }
 

@@ -58,6 +58,13 @@ pub struct ExitFile {
     pub inbox: Option<Progress>,
 }
 
+/// `interrupt.json`: the keeper was told that its command is to be stopped, while it lived. POLICY-19
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterruptFile {
+    /// Version of this file.
+    pub version: u32,
+}
+
 /// The first version of every file.
 const fn first() -> u32 {
     super::OLDEST
@@ -68,8 +75,8 @@ const fn first() -> u32 {
 pub struct Progress {
     /// Lines that are kept; each was acknowledged, or was there at the start.
     pub accepted: u64,
-    /// Lines of them that were written to the command's standard input. That the command has read
-    /// them is not said.
+    /// Lines of them that were written to the command's standard input, or to its file. That the
+    /// command has read them is not said.
     pub written: u64,
     /// No line is accepted any more.
     pub closed: bool,
@@ -159,6 +166,18 @@ impl Folder {
         self.file("inbox.ndjson")
     }
 
+    /// `events.ndjson`.
+    #[must_use]
+    pub fn events(&self) -> PathBuf {
+        self.file("events.ndjson")
+    }
+
+    /// `acks.ndjson`.
+    #[must_use]
+    pub fn acks(&self) -> PathBuf {
+        self.file("acks.ndjson")
+    }
+
     /// `keeper.log`.
     #[must_use]
     pub fn log(&self) -> PathBuf {
@@ -227,6 +246,22 @@ impl Folder {
     /// It cannot be read.
     pub fn read_process(&self) -> io::Result<Option<ProcessFile>> {
         read_json(&self.file("process.json"))
+    }
+
+    /// Writes `interrupt.json`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_interrupt(&self, file: &InterruptFile) -> io::Result<()> {
+        write_json(&self.file("interrupt.json"), file)
+    }
+
+    /// `interrupt.json`; `None` if its keeper was not told.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read_interrupt(&self) -> io::Result<Option<InterruptFile>> {
+        read_json(&self.file("interrupt.json"))
     }
 
     /// Writes `exit.json`.

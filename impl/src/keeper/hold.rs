@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 use super::control::{self, Order, Shared};
 use super::folder::{self, Ending, ExitFile, Folder, KeeperFile, ProcessFile};
 use super::identity::{Identity, Stat};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Output};
 use super::processes::{after, running_below, stop_all};
 use super::protocol::{Launch, Ready, State, read_line};
 use super::{OLDEST, VERSION, socket};
@@ -90,7 +90,8 @@ impl Keeper {
         let (leash, launch) = read_launch().await?;
         points.pass(Point::Begun);
         let folder = Folder::at(path);
-        let inbox = launch.input.then(|| Inbox::open(folder.inbox()).map(Arc::new));
+        let reads = launch.input || launch.events;
+        let inbox = reads.then(|| Inbox::open(folder.inbox()).map(Arc::new));
         let inbox = inbox.transpose().map_err(cannot("open the inbox"))?;
         let me = Identity::current().map_err(cannot("read /proc"))?;
         let secret = Token::random()
@@ -109,6 +110,7 @@ impl Keeper {
             state: seen,
             orders: give,
             inbox: inbox.clone(),
+            over: OnceLock::new(),
             points,
         };
         tokio::spawn(control::serve(listener, Arc::new(shared)));
@@ -165,13 +167,16 @@ impl Keeper {
     fn start(&self) -> Result<i32, String> {
         let (program, arguments) = self.launch.command.split_first().ok_or("no command is set")?;
         let log = |path| open_log(path).map_err(|error| format!("cannot open its output: {error}"));
+        let input = self.launch.input && self.inbox.is_some();
+        // It is there before the command is, so that the command may rely on it.
+        let events = if input { None } else { self.events()? };
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&self.launch.dir)
             .env_clear()
             .envs(self.launch.env.iter().map(|(name, value)| (name, value)))
             .process_group(0)
-            .stdin(if self.inbox.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(if input { Stdio::piped() } else { Stdio::null() })
             .stdout(log(self.folder.stdout())?)
             .stderr(log(self.folder.stderr())?)
             .spawn()
@@ -180,11 +185,20 @@ impl Keeper {
         self.points.pass(Point::Spawned);
         self.record(leader);
         self.points.pass(Point::Recorded);
-        if let (Some(inbox), Some(input)) = (&self.inbox, child.stdin.take()) {
-            feed(Arc::clone(inbox), input);
+        if let Some(inbox) = &self.inbox {
+            feed(Arc::clone(inbox), child.stdin.take(), events);
         }
         // Dropping the child neither waits for it nor ends it; it is reaped last of all.
         Ok(leader)
+    }
+
+    /// The file that the command reads its lines in.
+    fn events(&self) -> Result<Option<Output>, String> {
+        if self.inbox.is_none() {
+            return Ok(None);
+        }
+        let file = Output::file(&self.folder.events());
+        file.map(Some).map_err(|error| format!("cannot make its inbox: {error}"))
     }
 
     /// Leaves what finds the command again should this keeper be killed. The command runs already,
@@ -348,11 +362,22 @@ fn announce(me: &Identity, version: u32) -> io::Result<()> {
     io::Write::flush(&mut stdout)
 }
 
-/// Writes the inbox to the command for as long as it reads.
-fn feed(inbox: Arc<Inbox>, input: ChildStdin) {
+/// Writes the inbox to the command for as long as it reads: on its standard input, or else in its
+/// file.
+fn feed(inbox: Arc<Inbox>, input: Option<ChildStdin>, events: Option<Output>) {
     tokio::spawn(async move {
-        let fed = async { inbox.feed(pipe::Sender::from_owned_fd(input.into())?).await };
-        match fed.await {
+        let output = match input {
+            Some(input) => {
+                pipe::Sender::from_owned_fd(input.into()).map(|pipe| Some(Output::Pipe(pipe)))
+            }
+            None => Ok(events),
+        };
+        let fed = match output {
+            Ok(Some(output)) => inbox.feed(output).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match fed {
             Ok(()) => {}
             // It reads no more, which is its own affair.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -365,7 +390,8 @@ fn open_log(path: PathBuf) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-fn has_exited(pid: i32) -> bool {
+/// Whether the command has exited; it is not reaped by this.
+pub(super) fn has_exited(pid: i32) -> bool {
     let peek = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     // No such child any more is as exited as can be.
     !matches!(wait_for(pid, peek), Ok(None))

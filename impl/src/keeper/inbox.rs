@@ -1,8 +1,12 @@
-//! What the command reads on its standard input: a file of lines that is only ever added to.
+//! What the command is given to read: a file of lines that is only ever added to.
 //!
-//! A line is on disk before it is acknowledged, and an id names one line for good, so that whoever
-//! did not hear the acknowledgement says it again. Lines are written to the command in order, from
-//! the file: what waits takes no memory. OURS-19
+//! A line is on disk before it is accepted, and an id names one line for good, so that whoever did
+//! not hear that it was says it again. Lines are written to the command in order, from the file: what
+//! waits takes no memory. OURS-19
+//!
+//! The command reads them on its standard input, or in a file of its own ([`Output`]). That file is
+//! a copy: it is only ever added to, each line with one write, and one that a full disk cuts is gone
+//! on with. So a reader takes what ends in a line break and comes back for the rest.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -19,7 +23,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::folder::Progress;
+use super::folder::{Progress, open_file};
 use super::hold::complain;
 
 /// The longest line.
@@ -28,12 +32,24 @@ pub const LINE_MAX: usize = 1 << 20;
 /// The longest id.
 pub const ID_MAX: usize = 128;
 
-/// What an inbox holds at most, in bytes on disk, give or take a line; and how many lines.
+/// What an inbox holds at most, in bytes on disk, give or take a line; and how many lines, which is as
+/// many as a result may prove.
 const BYTES_MAX: u64 = 64 << 20;
-const LINES_MAX: usize = 10_000;
+pub(crate) const LINES_MAX: usize = 4096;
+
+/// The longest line of a file that is looked at: a line of an inbox, of which JSON may make six times
+/// as much.
+const WRITTEN_MAX: u64 = 8 << 20;
+
+/// How much of an inbox, or of a copy of it, is looked at: more than there is.
+pub(super) const READ_MAX: u64 = 2 * BYTES_MAX;
 
 /// Pause before what could not be read, or written to the command, is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
+const AGAIN_MAX: Duration = Duration::from_secs(10);
+
+/// So many kinds of trouble are told.
+const TOLD_MAX: usize = 16;
 
 /// One line of `inbox.ndjson`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +134,11 @@ impl Inbox {
         Ok(Self { file: reader, kept: Mutex::new(kept), seen })
     }
 
+    /// What is so of a line whose id is there already; `None` if the id is new.
+    pub(super) fn known(&self, id: &str, line: &str) -> Option<Result<(), InboxError>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).known(id, line)
+    }
+
     /// Keeps a line. It is durable once this answers; the same line under the same id changes
     /// nothing.
     ///
@@ -126,8 +147,8 @@ impl Inbox {
     pub fn add(&self, id: &str, line: &str) -> Result<(), InboxError> {
         check(id, line)?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.ids.get(id) {
-            return if *known == digest(line) { Ok(()) } else { Err(InboxError::Other) };
+        if let Some(known) = kept.known(id, line) {
+            return known;
         }
         if kept.closed {
             return Err(InboxError::Closed);
@@ -172,8 +193,9 @@ impl Inbox {
     ///
     /// # Errors
     /// The command has closed its input.
-    pub(super) async fn feed(&self, mut input: pipe::Sender) -> io::Result<()> {
+    pub(super) async fn feed(&self, mut output: Output) -> io::Result<()> {
         let mut changes = self.seen.subscribe();
+        let mut trouble = Trouble::default();
         let mut at = 0;
         loop {
             let Ok(end) = changes.wait_for(|seen| at < seen.end).await.map(|seen| seen.end) else {
@@ -183,15 +205,15 @@ impl Inbox {
             let (entry, length) = match self.entry(at, end) {
                 Ok(read) => read,
                 Err(error) => {
-                    complain("read the command's input", &error);
-                    sleep(AGAIN).await;
+                    sleep(trouble.with("read the command's input", &error)).await;
                     continue;
                 }
             };
             match entry {
                 Entry::Close => return Ok(()),
                 Entry::Line { line, .. } => {
-                    write(&mut input, format!("{line}\n").as_bytes()).await?;
+                    output.write_all(format!("{line}\n").as_bytes(), &mut trouble).await?;
+                    trouble.is_over();
                     self.seen.send_modify(|seen| seen.progress.written += 1);
                 }
             }
@@ -207,20 +229,71 @@ impl Inbox {
     }
 }
 
-/// Writes all of it, however often it takes.
-async fn write(input: &mut pipe::Sender, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match input.write(bytes).await {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(error),
-            Err(error) => {
-                complain("write the command's input", &error);
-                sleep(AGAIN).await;
+/// Where the command reads.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// On its standard input.
+    Pipe(pipe::Sender),
+    /// In a file, which nobody else writes to.
+    File(File),
+}
+
+impl Output {
+    /// The file of a command that reads its lines there; it is there from now on.
+    pub(super) fn file(path: &Path) -> io::Result<Self> {
+        Ok(Self::File(OpenOptions::new().append(true).create(true).mode(0o600).open(path)?))
+    }
+
+    /// Writes all of it, however often it takes.
+    async fn write_all(&mut self, mut bytes: &[u8], trouble: &mut Trouble) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.write(bytes).await {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(error),
+                Err(error) => sleep(trouble.with("write the command's input", &error)).await,
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Pipe(pipe) => pipe.write(bytes).await,
+            Self::File(file) => file.write(bytes),
+        }
+    }
+}
+
+/// What goes wrong again and again: each kind is told once, for a command can damage its inbox and
+/// would fill a disk with it, and is tried again less and less often.
+#[derive(Debug, Default)]
+struct Trouble {
+    told: Vec<String>,
+    pause: Duration,
+}
+
+impl Trouble {
+    /// How long to wait before it is tried again.
+    fn with(&mut self, doing: &str, error: &io::Error) -> Duration {
+        if self.is_new(format!("{doing}: {error}")) {
+            complain(doing, error);
+        }
+        self.pause = (self.pause * 2).clamp(AGAIN, AGAIN_MAX);
+        self.pause
+    }
+
+    fn is_new(&mut self, what: String) -> bool {
+        let new = self.told.len() < TOLD_MAX && !self.told.contains(&what);
+        if new {
+            self.told.push(what);
+        }
+        new
+    }
+
+    const fn is_over(&mut self) {
+        self.pause = Duration::ZERO;
+    }
 }
 
 /// A file from a place on.
@@ -239,6 +312,11 @@ impl Read for At<'_> {
 }
 
 impl Kept {
+    fn known(&self, id: &str, line: &str) -> Option<Result<(), InboxError>> {
+        let known = self.ids.get(id)?;
+        Some(if *known == digest(line) { Ok(()) } else { Err(InboxError::Other) })
+    }
+
     /// Reads what is there. A line without its end was never acknowledged; it is cut off.
     fn load(&mut self) -> io::Result<()> {
         let mut lines = BufReader::new(self.file.try_clone()?);
@@ -276,6 +354,63 @@ pub fn begin(path: &Path, id: &str, line: &str) -> io::Result<()> {
     check(id, line).map_err(io::Error::other)?;
     let inbox = Inbox::open(path.to_owned())?;
     inbox.add(id, line).map_err(io::Error::other)
+}
+
+/// The ids of the lines that an inbox holds, in order. Whoever asks need not be its keeper, which may
+/// be gone: a line that is cut off was never accepted, and what is no entry is passed over.
+///
+/// # Errors
+/// It cannot be read.
+pub fn ids(path: &Path) -> io::Result<Vec<String>> {
+    ids_from(path, &mut 0)
+}
+
+/// As [`ids`], from a place on, which is moved to the end of what was read. At most as many as an inbox
+/// holds.
+pub(crate) fn ids_from(path: &Path, at: &mut u64) -> io::Result<Vec<String>> {
+    let mut ids = Vec::new();
+    *at = lines_from(path, *at, READ_MAX, |line| {
+        if ids.len() < LINES_MAX
+            && let Ok(Entry::Line { id, .. }) = serde_json::from_slice(line)
+        {
+            ids.push(id);
+        }
+    })?;
+    Ok(ids)
+}
+
+/// Shows every whole line in the first `max` bytes of a file that others write to, without its end;
+/// none if there is no such file. One that is longer than any line of ours is passed over.
+///
+/// # Errors
+/// It cannot be read, or is no file.
+pub(super) fn each_line(path: &Path, max: u64, shown: impl FnMut(&[u8])) -> io::Result<()> {
+    lines_from(path, 0, max, shown).map(drop)
+}
+
+/// From a place on; answers where the last whole line ends.
+fn lines_from(path: &Path, mut at: u64, max: u64, mut shown: impl FnMut(&[u8])) -> io::Result<u64> {
+    let Some(mut file) = open_file(path)? else { return Ok(at) };
+    file.seek(SeekFrom::Start(at))?;
+    let mut lines = BufReader::new(file).take(max.saturating_sub(at));
+    let mut line = Vec::new();
+    // How much of a line was passed over.
+    let mut passed = 0;
+    loop {
+        line.clear();
+        let read = lines.by_ref().take(WRITTEN_MAX).read_until(b'\n', &mut line)? as u64;
+        match line.strip_suffix(b"\n") {
+            Some(whole) => {
+                if passed == 0 {
+                    shown(whole);
+                }
+                at += std::mem::take(&mut passed) + read;
+            }
+            None if read == WRITTEN_MAX => passed += read,
+            // It has no end yet. What comes of it now is its rest, and no line.
+            None => return Ok(at),
+        }
+    }
 }
 
 /// The next whole entry and its length; `None` at the end, or where one is cut off.
@@ -374,9 +509,99 @@ mod tests {
             assert_eq!(lines.next_line().await.expect("readable").as_deref(), Some("three"));
             assert_eq!(lines.next_line().await.expect("readable"), None);
         };
-        let (fed, ()) = tokio::join!(inbox.feed(sender), read);
+        let (fed, ()) = tokio::join!(inbox.feed(Output::Pipe(sender)), read);
         fed.expect("it is fed");
         assert_eq!(inbox.progress(), Progress { accepted: 3, written: 3, closed: true });
+    }
+
+    /// EXEC-04: what a command reads in a file is there whole, in order and once.
+    #[tokio::test]
+    async fn a_file_is_given_each_line_as_it_comes() {
+        let (root, path) = place();
+        let inbox = Inbox::open(path.clone()).expect("it opens");
+        inbox.add("a", "one").expect("it is kept");
+        let events = root.path().join("events.ndjson");
+        let output = Output::file(&events).expect("it is made");
+        assert_eq!(std::fs::read_to_string(&events).expect("it is there"), "");
+        let come = async {
+            for (id, line) in [("b", "two"), ("a", "one"), ("c", "three")] {
+                inbox.add(id, line).expect("it is kept");
+                tokio::task::yield_now().await;
+            }
+            inbox.close().expect("it closes");
+        };
+        let (fed, ()) = tokio::join!(inbox.feed(output), come);
+        fed.expect("it is fed");
+        assert_eq!(std::fs::read_to_string(&events).expect("it is there"), "one\ntwo\nthree\n");
+        assert_eq!(inbox.progress(), Progress { accepted: 3, written: 3, closed: true });
+        assert_eq!(ids(&path).expect("readable"), ["a", "b", "c"]);
+    }
+
+    /// Whoever looks after its keeper has gone finds what was accepted, and nothing else.
+    #[test]
+    fn ids_are_those_of_whole_lines() {
+        let (_root, path) = place();
+        assert_eq!(ids(&path).expect("nothing is there"), [""; 0]);
+        begin(&path, "a", "one").expect("it is written");
+        let whole = std::fs::read(&path).expect("it is there");
+        let rest =
+            b"no json\n{\"entry\":\"close\"}\n{\"entry\":\"line\",\"id\":\"b\",\"line\":\"two\"}\n";
+        let torn = [whole.as_slice(), rest, br#"{"entry":"line","id":"c","line":""}"#].concat();
+        std::fs::write(&path, torn).expect("it is written");
+        assert_eq!(ids(&path).expect("readable"), ["a", "b"]);
+    }
+
+    /// A line takes no more memory than a line of ours may, whoever wrote it.
+    #[test]
+    fn a_line_that_is_longer_than_any_of_ours_is_passed_over() {
+        let (_root, path) = place();
+        for over in [0, 1] {
+            let long = "x".repeat(usize::try_from(WRITTEN_MAX).expect("it fits") - 1 + over);
+            std::fs::write(&path, format!("a\n{long}\nb\nc")).expect("it is written");
+            let mut lengths = Vec::new();
+            let end = lines_from(&path, 0, READ_MAX, |line| lengths.push(line.len()));
+            let expected: &[usize] = if over == 0 { &[1, long.len(), 1] } else { &[1, 1] };
+            assert_eq!(lengths, expected);
+            assert_eq!(end.expect("readable"), long.len() as u64 + 5);
+        }
+    }
+
+    #[test]
+    fn ids_are_read_on_from_where_they_were_read_to() {
+        let (_root, path) = place();
+        let mut at = 0;
+        assert_eq!(ids_from(&path, &mut at).expect("nothing is there"), [""; 0]);
+        for id in ["a", "b"] {
+            begin(&path, id, "one").expect("it is written");
+            assert_eq!(ids_from(&path, &mut at).expect("readable"), [id]);
+        }
+        assert_eq!(ids_from(&path, &mut at).expect("readable"), [""; 0]);
+    }
+
+    #[test]
+    fn trouble_is_told_once_and_tried_again_less_often() {
+        let mut trouble = Trouble::default();
+        assert!(trouble.is_new("a".into()) && trouble.is_new("b".into()));
+        assert!(!trouble.is_new("a".into()));
+        let error = io::ErrorKind::UnexpectedEof.into();
+        let mut pauses = (0..9).map(|_| trouble.with("try", &error)).collect::<Vec<_>>();
+        assert_eq!((pauses[0], pauses[1], pauses.pop()), (AGAIN, AGAIN * 2, Some(AGAIN_MAX)));
+        trouble.is_over();
+        assert_eq!(trouble.with("try", &error), AGAIN);
+        let told = (0..1000).filter(|n: &u32| trouble.is_new(n.to_string())).count();
+        assert!(told < TOLD_MAX);
+    }
+
+    #[test]
+    fn a_full_inbox_says_so_and_keeps_what_it_has() {
+        let (_root, path) = place();
+        let entry = |n| Entry::Line { id: format!("e{n}"), line: "x".into() };
+        let lines = (0..LINES_MAX).map(|n| serde_json::to_string(&entry(n)).expect("plain") + "\n");
+        std::fs::write(&path, lines.collect::<String>()).expect("it is written");
+        let inbox = Inbox::open(path).expect("it opens");
+        assert!(matches!(inbox.add("late", "x"), Err(InboxError::Full)));
+        inbox.add("e7", "x").expect("it is there already");
+        assert_eq!(inbox.progress().accepted, LINES_MAX as u64);
     }
 
     /// A line was promised when it was kept, and the command's input is not given up for a read that
@@ -402,7 +627,7 @@ mod tests {
         };
         let fed = tokio::time::timeout(Duration::from_secs(60), async {
             tokio::select! {
-                fed = inbox.feed(sender) => panic!("its input was given up: {fed:?}"),
+                fed = inbox.feed(Output::Pipe(sender)) => panic!("its input was given up: {fed:?}"),
                 () = read => {}
             }
         });

@@ -19,7 +19,10 @@
 //! | `token` | launcher, keeper | the attempt's token, `ABIDE_TOKEN_FILE`; 0600, replaced at adoption |
 //! | `request.json` | launcher | `ABIDE_REQUEST` |
 //! | `process.json` | keeper, at the start | [`folder::ProcessFile`]: group and start time of the command |
-//! | `inbox.ndjson` | launcher, then keeper | [`inbox::Entry`] a line: what the command reads on standard input, acknowledged once it is here |
+//! | `inbox.ndjson` | launcher, then keeper | [`inbox::Entry`] a line: what the command is given to read, accepted once it is here |
+//! | `events.ndjson` | keeper | `ABIDE_INBOX`: the lines of the inbox, for a command that reads them in a file |
+//! | `acks.ndjson` | `abide tool ack` | [`acks::Ack`] a line: which of them the command has taken in |
+//! | `interrupt.json` | keeper | [`folder::InterruptFile`]: it was told that the command is to be stopped |
 //! | `stdout.log`, `stderr.log` | the command | its bytes as they are |
 //! | `result.json` | `abide tool result` | what the process declared |
 //! | `exit.json` | keeper, last | [`folder::ExitFile`]: how it ended; nothing of it runs any more |
@@ -34,10 +37,14 @@
 //!
 //! # Input
 //!
-//! A command that is launched to read input has its standard input held open. A controller adds
-//! lines; each is durable before it is acknowledged, has an id, so that a daemon that does not know
-//! whether it was heard says it again, and is written in order, as fast as the command reads. Which
-//! were acknowledged is in the folder, and how many were written is in `exit.json`. OURS-19
+//! A command that is launched to read input has its standard input held open, or a file that grows.
+//! A controller adds lines; each is durable before it is accepted, has an id, so that a daemon that
+//! does not know whether it was heard says it again, and is written in order, as fast as the command
+//! reads. Which were accepted is in the folder, and how many were written is in `exit.json`. OURS-19
+//!
+//! That a line was accepted or written is no word on whether the command took it in: only the command
+//! says that. One that reads a file says it with `abide tool ack`, which writes into the folder and
+//! needs neither keeper nor daemon, so that it outlives both. EXEC-05 EXEC-07 EXEC-11
 //!
 //! # Versions
 //!
@@ -53,8 +60,10 @@
 //! left that group. The keeper is the reaper of its descendants, so nothing escapes by losing its
 //! parent. Only when no child is left is `exit.json` written.
 
+pub mod acks;
 pub mod client;
 mod control;
+pub mod events;
 pub mod folder;
 mod hold;
 pub mod identity;
@@ -67,7 +76,7 @@ pub mod socket;
 pub use hold::{KeeperError, keep};
 
 /// The highest version of the folder's files and of the protocol that this build knows.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The lowest one. It stays what it is for as long as a keeper of that version may live.
 pub const OLDEST: u32 = 1;

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | 1 | `hello`, `proceed`, `status`, `credentials`, `stop` |
 //! | 2 | `input`, `close_input`, `inbox` in the answer to `status`, `upto` in `hello` |
+//! | 3 | `deliver`, `interrupt`, `interrupted` in the answer to `status`, the codes `closed` and `other_line` |
 
 use std::ffi::OsString;
 use std::fmt;
@@ -65,14 +66,22 @@ pub struct Launch {
     /// nothing. Version 2.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub input: bool,
+    /// The command reads the inbox in a file of its own, [`super::folder::Folder::events`]; not
+    /// looked at where it reads it on its standard input. Version 3.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub events: bool,
 }
 
 impl Launch {
     /// The version of a launch: the lowest that can express it, so that a keeper of another build
     /// understands it if it can.
     #[must_use]
-    pub const fn version(input: bool) -> u32 {
-        if input { 2 } else { 1 }
+    pub const fn version(input: bool, events: bool) -> u32 {
+        match (input, events) {
+            (_, true) => 3,
+            (true, false) => 2,
+            (false, false) => 1,
+        }
     }
 }
 
@@ -135,6 +144,18 @@ pub enum Request {
     /// Nothing comes after what is in the inbox: the command reads the end of its input. Again:
     /// nothing. Version 2.
     CloseInput,
+    /// As `input`, of a line that the command may be offered while it works: refused as `closed`
+    /// once the command has ended, is to end or has declared its result, unless the line is there
+    /// already. EXEC-09 Version 3.
+    Deliver {
+        /// Names the line for good.
+        id: String,
+        /// The line, without its end.
+        line: String,
+    },
+    /// Remember that the command is to be stopped. Answered once it is durable; it does not stop
+    /// anything. Refused as `closed` where no command lives. Again: nothing. Version 3.
+    Interrupt,
 }
 
 /// What the keeper answers.
@@ -157,6 +178,9 @@ pub enum Reply {
         /// How far its inbox is; absent where the command has none. Version 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inbox: Option<Progress>,
+        /// It was told that the command is to be stopped. Version 3.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        interrupted: bool,
     },
     /// It is not so.
     Refused {
@@ -199,8 +223,12 @@ pub enum Denial {
     UnknownRequest,
     /// It tried and failed.
     Failed,
-    /// It cannot be: the command has no inbox, or a closed one, or the line does not fit.
+    /// It cannot be: the command has no inbox, or a closed or full one, or the line does not fit.
     Invalid,
+    /// It cannot be any more: the command has ended or is to, or has declared its result. Version 3.
+    Closed,
+    /// The id names another line, which is there. Version 3.
+    OtherLine,
     /// Something that this build does not know.
     Other,
 }
@@ -213,6 +241,8 @@ impl From<String> for Denial {
             "unknown_request" => Self::UnknownRequest,
             "failed" => Self::Failed,
             "invalid" => Self::Invalid,
+            "closed" => Self::Closed,
+            "other_line" => Self::OtherLine,
             _ => Self::Other,
         }
     }
@@ -285,6 +315,7 @@ mod tests {
             env: vec![("KEY".into(), "hunter2".into())],
             grace_ms: 1,
             input: false,
+            events: false,
         };
         let shown =
             format!("{hello:?} {launch:?} {:?}", Request::Credentials { token: Sealed(token) });
@@ -314,6 +345,7 @@ mod tests {
         assert_eq!(read, Reply::Refused { code: Denial::Other, detail: "no".into() });
         let status = r#"{"reply":"status","state":{"state":"running","pid":7,"cpu":1},"mood":2}"#;
         let read: Reply = serde_json::from_str(status).expect("it is a reply");
-        assert_eq!(read, Reply::Status { state: State::Running { pid: 7 }, inbox: None });
+        let state = State::Running { pid: 7 };
+        assert_eq!(read, Reply::Status { state, inbox: None, interrupted: false });
     }
 }

@@ -14,6 +14,7 @@ use crate::store::works::{self, Work};
 use crate::store::{StoreError, Tx, events, inputs, meta, unrouted};
 
 use super::causality::{Concerns, Made, Type, accept_derived};
+use super::intents::{self, Reported};
 use super::{Step, authority, retry};
 
 /// What a claim brings with it.
@@ -163,6 +164,8 @@ fn create(
         ended_at: None,
         result: None,
         hint: None,
+        interrupt_event: None,
+        usage: None,
     };
     attempts::insert(tx, &attempt)?;
     Ok(attempt)
@@ -256,6 +259,7 @@ pub(super) fn complete(
     by: &Authority,
     ending: Ending,
     status: Option<&str>,
+    reported: &Reported<'_>,
 ) -> Result<Step, StoreError> {
     let held = match authority::check(tx, now, by)? {
         Ok(held) => held,
@@ -265,13 +269,16 @@ pub(super) fn complete(
     if held.attempt.phase != Some(Phase::Pinned) {
         return Ok(Step::from(Refusal::NotRunning).under(lease));
     }
-    let pending = held.work.pending_count > 0;
+    let proofs = intents::weigh(tx, &held, reported)?;
+    let pending = proofs.leave(&held.work) > 0;
     let done = ending == Ending::Completed && !held.work.standing && !pending;
     // What is accepted and not yet routed here may be its input in a moment. DONE-02
     if done && unrouted::lowest_of(tx, held.work.id, held.work.scope)?.is_some() {
-        return Ok(Step::from(Outcome::Conflict).under(lease));
+        return Ok(Step::from(Outcome::Conflict).naming(proofs.named).under(lease));
     }
     let authority::Held { mut work, mut attempt, .. } = held;
+    intents::take_in(tx, now, &mut work, &mut attempt, &proofs, reported)?;
+    intents::end(tx, now, &mut work)?;
     attempt.leave(AttemptStatus::Completed, now);
     attempt.ended_at = Some(now);
     attempt.result = status.map(str::to_owned);
@@ -295,7 +302,7 @@ pub(super) fn complete(
     }
     works::save(tx, &mut work, now)?;
     let receipt = Receipt::Ended { work: work.id, attempt: attempt.n, status: work.status };
-    Ok(Step::accepted(receipt, &work).under(lease))
+    Ok(Step::accepted(receipt, &work).naming(proofs.named).under(lease))
 }
 
 /// Publishes the status that a turn declares, with no meaning of core's own. What its chain does
@@ -335,6 +342,7 @@ pub(super) fn fail(
     by: &Authority,
     reason: &str,
     hint: Option<RetryHint>,
+    reported: &Reported<'_>,
 ) -> Result<Step, StoreError> {
     let held = match authority::check(tx, now, by)? {
         Ok(held) => held,
@@ -346,10 +354,12 @@ pub(super) fn fail(
         Some(Phase::NeverHanded | Phase::Handed | Phase::Pinned) => {}
         None => return Err(no_phase(&held.attempt)),
     }
-    let authority::Held { mut work, attempt, .. } = held;
-    if retry::ends_too_early(tx, &work, &attempt)? {
+    if retry::ends_too_early(tx, &held.work, &held.attempt)? {
         return Ok(Step::from(Outcome::Conflict).under(lease));
     }
+    let proofs = intents::weigh(tx, &held, reported)?;
+    let authority::Held { mut work, mut attempt, .. } = held;
+    intents::take_in(tx, now, &mut work, &mut attempt, &proofs, reported)?;
     // An executor that holds nothing until the pin may have started what it was handed. POLICY-22
     if attempt.phase == Some(Phase::Handed) && !attempt.pin.holds_until_pin {
         work.marked = Some(attempt.segment());
@@ -357,7 +367,7 @@ pub(super) fn fail(
     let n = attempt.n;
     retry::admit(tx, now, &mut work, attempt, reason, hint)?;
     let receipt = Receipt::Ended { work: work.id, attempt: n, status: work.status };
-    Ok(Step::accepted(receipt, &work).under(lease))
+    Ok(Step::accepted(receipt, &work).naming(proofs.named).under(lease))
 }
 
 fn no_phase(attempt: &Attempt) -> StoreError {

@@ -7,7 +7,7 @@ use crate::domain::{
 use crate::store::works::{self, Work};
 use crate::store::{StoreError, Tx, attempts, meta, subscriptions, timers, unrouted, waits};
 
-use super::{Step, requests};
+use super::{Step, intents, requests};
 
 /// Cancels a work because an operator said so. CANCEL-01 OURS-10
 pub(super) fn cancel(
@@ -99,6 +99,7 @@ fn cancel_attempt(tx: &mut dyn Tx, now: Millis, work: &mut Work) -> Result<(), S
         }
         Some(Phase::NeverHanded) | None => {}
     }
+    intents::end(tx, now, work)?;
     attempt.leave(AttemptStatus::Cancelled, now);
     attempt.ended_at = Some(now);
     attempts::save(tx, &attempt, attempt.epoch)?;

@@ -3,8 +3,9 @@
 
 use crate::command::{Command, Outcome, Receipt};
 use crate::domain::{
-    Actor, AttemptNo, Decision, Ending, Exhausted, Incarnation, MarkKind, Millis, Source, Verdict,
-    WorkId, WorkStatus,
+    Actor, AttemptNo, Authority, Control, ControlPolicy, Decision, Ending, Exhausted, Fallback,
+    Incarnation, IntentStatus, MarkKind, Millis, SendAnswer, Seq, Source, Verdict, WorkId,
+    WorkStatus,
 };
 use crate::store::doctor::{Severity, examine};
 use crate::store::engine::{Each, Engine as _, StoreError, Tx, Value};
@@ -13,8 +14,8 @@ use crate::store::{Observation, Session, Store, observe};
 
 use super::apply;
 use super::testing::{
-    Bench, LEASE, Vary as _, cancel, event, fail, fresh_work, key, policy, request, settle, store,
-    wait_command,
+    Bench, LEASE, Vary as _, cancel, complete, dispatch, event, fail, fresh_work, interrupt, key,
+    policy, request, settle, settle_send, store, wait_command,
 };
 
 const TEST: Actor = Actor::Loop("test");
@@ -184,7 +185,10 @@ fn a_creation_with_its_keys_happens_whole_or_not_at_all() {
         let seq = bench.accept(event("a").with_key("x"));
         let attach = vec![key("y"), key("z")];
         let create = Some(fresh_work("made"));
-        Command::CommitRoute { proposal: bench.proposal(seq, Decision::Work { attach, create }) }
+        Command::CommitRoute {
+            proposal: bench
+                .proposal(seq, Decision::Work { attach, create, control: Control::default() }),
+        }
     });
     once(&store, now, &command);
     assert_eq!(see(&store).keys.len(), 3);
@@ -241,9 +245,125 @@ fn an_ending_and_what_it_publishes_happen_together() {
     let (command, now) = committed(&store, |bench| {
         let by = bench.running("x");
         let ending = Ending::Handoff { close_after: None };
-        Command::Complete { by, ending, status: Some("fine".to_owned()) }
+        Command::Complete {
+            by,
+            ending,
+            status: Some("fine".to_owned()),
+            proofs: Vec::new(),
+            usage: None,
+        }
     });
     once(&store, now, &command);
+}
+
+/// POLICY-12: neither a mark without its intent nor an intent without its mark.
+#[test]
+fn a_control_is_committed_with_its_mark_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        bench.running("x");
+        let seq = bench.accept(event("a").with_key("x"));
+        let policy = ControlPolicy::Inject;
+        let control = Control { policy, ..Control::default() };
+        let decision = Decision::Update { attach: vec![key("y")], control };
+        Command::CommitRoute { proposal: bench.proposal(seq, decision) }
+    });
+    once(&store, now, &command);
+    let seen = see(&store);
+    assert_eq!(seen.events[1].mark, Some(MarkKind::Inject));
+    assert!(seen.events[1].intent.is_some() && seen.works[0].pending.len() == 1);
+}
+
+/// CTRL-01 POLICY-12
+#[test]
+fn an_operators_interrupt_happens_whole_or_not_at_all_and_once() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| interrupt(bench.running("x").work, "stop"));
+    once(&store, now, &command);
+    assert_eq!(see(&store).events.iter().filter(|event| event.intent.is_some()).count(), 1);
+}
+
+/// POLICY-12 INJECT-21
+#[test]
+fn a_dispatch_is_known_before_anything_is_sent_or_not_at_all() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        dispatch(by, bench.inject("x", "a"))
+    });
+    let (writes, outcome) = sweep(&store, now, &command);
+    assert!(writes > 1, "{writes} writes: the sweep shows nothing");
+    assert!(matches!(outcome, Outcome::Accepted(Receipt::Intent { .. })), "{outcome:?}");
+    let again = attempt(&store, now, &command, u32::MAX).expect("an answer");
+    assert!(matches!(again, Outcome::Duplicate(_)), "{again:?}");
+}
+
+/// INJECT-01 INJECT-03 POLICY-33
+#[test]
+fn an_answer_and_what_follows_from_it_happen_together() {
+    for (on_error, answer) in [
+        (None, SendAnswer::Accepted),
+        (None, SendAnswer::NotAccepting),
+        (Some(Fallback::Queue), SendAnswer::Failed),
+        (Some(Fallback::Drop), SendAnswer::Failed),
+    ] {
+        let store = store();
+        let (command, now) = committed(&store, |bench| {
+            let by = bench.running("x");
+            let seq = bench.inject_or("x", "a", on_error);
+            bench.dispatch(by, seq);
+            settle_send(by, seq, answer)
+        });
+        once(&store, now, &command);
+        let withdrawn = on_error == Some(Fallback::Drop);
+        assert_eq!(see(&store).works[0].withdrawn.len(), usize::from(withdrawn));
+    }
+}
+
+/// POLICY-20 POLICY-22: a fenced attempt without its mark is never seen, nor a stale intent without.
+#[test]
+fn a_fence_happens_whole_or_not_at_all_and_once() {
+    let store = store();
+    let (command, now) = committed(&store, |bench| {
+        let by = bench.running("x");
+        bench.inject("x", "a");
+        let seq = bench.interrupting("x", "stop");
+        bench.dispatch(by, seq);
+        settle_send(by, seq, SendAnswer::Accepted)
+    });
+    once(&store, now, &command);
+    let seen = &see(&store).works[0];
+    assert!(seen.excluded_is_last && seen.pending.len() == 2);
+    assert_eq!(seen.attempt.as_ref().and_then(|one| one.interrupt_event), Some(Seq(3)));
+}
+
+/// INJECT-09: what a result proves is consumed with it or not at all, whatever the result is.
+#[test]
+fn a_result_and_its_proofs_happen_together() {
+    let results: [fn(&mut Bench<'_>, Authority) -> Command; 3] = [
+        |_, by| complete(by),
+        |_, by| fail(by),
+        |bench, by| wait_command(by, &["x"], bench.last_seq(), Some(500)),
+    ];
+    for result in results {
+        let store = store();
+        let (command, now) = committed(&store, |bench| {
+            let by = bench.running("x");
+            let proved = bench.inject("x", "proved");
+            bench.answered(by, proved, SendAnswer::Accepted);
+            let tried = bench.inject("x", "tried");
+            bench.dispatch(by, tried);
+            bench.inject("x", "never");
+            let command = result(bench, by);
+            bench.proving(command, &[proved, tried])
+        });
+        once(&store, now, &command);
+        let seen = see(&store);
+        assert_eq!(seen.works[0].pending, [Seq(4)]);
+        let status = |at: usize| seen.events[at].intent.expect("an intent").status;
+        let expected = [IntentStatus::Consumed, IntentStatus::Consumed, IntentStatus::Stale];
+        assert_eq!([1, 2, 3].map(status), expected);
+    }
 }
 
 /// RETRY-02: a failed attempt without its retry is never seen, nor a retry without its failure.

@@ -78,7 +78,7 @@ pub(super) fn release(
 fn note(tx: &mut dyn Tx, at: Millis, work: &Work, event: Seq) -> Result<(), StoreError> {
     let (kind, generation) = (MarkKind::Release, generations::current_no(tx)?);
     let (work, wait, route, reason) = (Some(work.id), None, None, None);
-    marks::insert(tx, &Mark { event, kind, work, wait, route, reason, generation, at })
+    marks::insert(tx, &Mark { event, kind, work, wait, route, reason, asked: None, generation, at })
 }
 
 #[cfg(test)]

@@ -123,7 +123,8 @@ fn insert(
     if suspect(tx, now, event, source, body, seq)? {
         let (kind, generation) = (MarkKind::ReplaySuspect, generations::current_no(tx)?);
         let (work, wait, route, reason) = (None, None, None, None);
-        let mark = Mark { event: seq, kind, work, wait, route, reason, generation, at: now };
+        let mark =
+            Mark { event: seq, kind, work, wait, route, reason, asked: None, generation, at: now };
         marks::insert(tx, &mark)?;
     } else {
         unrouted::insert(tx, seq, scope, key, event.target, None)?;

@@ -13,6 +13,7 @@ mod faults;
 mod generations;
 mod holds;
 mod ingress;
+mod intents;
 mod ownership;
 mod record;
 mod recovery;
@@ -30,9 +31,11 @@ mod waits;
 mod walks;
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
-use crate::domain::{Actor, Millis};
+use crate::domain::{Actor, Millis, Seq};
 use crate::store::works::Work;
 use crate::store::{StoreError, Tx};
+
+use intents::Reported;
 
 pub use record::NO_EFFECT_ROWS_PER_MINUTE;
 
@@ -63,12 +66,34 @@ fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, Stor
         Command::ClearNeverHanded { by } => attempts::clear_never_handed(tx, now, by),
         Command::Pin { by, metadata } => attempts::pin(tx, now, by, metadata),
         Command::Renew { by, lease } => attempts::renew(tx, now, by, *lease),
-        Command::Complete { by, ending, status } => {
-            attempts::complete(tx, now, by, *ending, status.as_deref())
+        Command::Dispatch { by, event } => intents::dispatch(tx, now, by, *event),
+        Command::SettleDispatch { by, event, answer, detail } => {
+            intents::settle_dispatch(tx, now, by, *event, *answer, detail)
         }
-        Command::Fail { by, reason, hint } => attempts::fail(tx, now, by, reason, *hint),
+        Command::Interrupt { work, expect, request, implemented } => {
+            intents::interrupt(tx, now, *work, *expect, request, *implemented)
+        }
+        Command::Complete { by, ending, status, proofs, usage } => {
+            let reported = Reported { proofs, usage: usage.as_deref() };
+            attempts::complete(tx, now, by, *ending, status.as_deref(), &reported)
+        }
+        Command::Fail { by, reason, hint, proofs, usage } => {
+            let reported = Reported { proofs, usage: usage.as_deref() };
+            attempts::fail(tx, now, by, reason, *hint, &reported)
+        }
         Command::FireRetry { work, attempt } => retry::fire_retry(tx, now, *work, *attempt),
-        Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes } => {
+        Command::RegisterWait {
+            by,
+            uid,
+            keys,
+            types,
+            after,
+            deadline,
+            source,
+            read_scopes,
+            proofs,
+            usage,
+        } => {
             let wanted = waits::Wanted {
                 uid: *uid,
                 keys,
@@ -78,7 +103,8 @@ fn perform(tx: &mut dyn Tx, now: Millis, command: &Command) -> Result<Step, Stor
                 source: source.as_ref(),
                 read_scopes,
             };
-            waits::register_wait(tx, now, by, &wanted)
+            let reported = Reported { proofs, usage: usage.as_deref() };
+            waits::register_wait(tx, now, by, &wanted, &reported)
         }
         Command::Wake { wait } => waits::wake(tx, now, *wait),
         Command::FireTimer { wait } => timers::fire_timer(tx, now, *wait),
@@ -131,6 +157,8 @@ struct Step {
     digest: Option<i64>,
     /// The end of the lease that the command acted under.
     expires_at: Option<Millis>,
+    /// The events that a result names as proved, as far as they were looked up: proofs or not.
+    named: Vec<Seq>,
     /// It wrote although its answer says that nothing is new. REJECT-11 OURS-17
     wrote: bool,
 }
@@ -139,7 +167,18 @@ impl Step {
     /// An accepted command that touched this work.
     fn accepted(receipt: Receipt, work: &Work) -> Self {
         let outcome = Outcome::Accepted(receipt);
-        Self { outcome, digest: Some(work.digest()), expires_at: None, wrote: false }
+        Self {
+            outcome,
+            digest: Some(work.digest()),
+            expires_at: None,
+            named: Vec::new(),
+            wrote: false,
+        }
+    }
+
+    /// Notes the events that its result named as proved.
+    fn naming(self, named: Vec<Seq>) -> Self {
+        Self { named, ..self }
     }
 
     /// Notes the lease it acted under.
@@ -152,7 +191,7 @@ impl From<Outcome> for Step {
     fn from(outcome: Outcome) -> Self {
         // Only one refusal writes: the diagnostic of a causal limit. REJECT-11
         let wrote = outcome == Outcome::Refused(Refusal::DepthLimit);
-        Self { outcome, digest: None, expires_at: None, wrote }
+        Self { outcome, digest: None, expires_at: None, named: Vec::new(), wrote }
     }
 }
 

@@ -161,7 +161,17 @@ pub(super) fn first_input(
     let (work_id, at) = (Some(work.id), now);
     marks::insert(
         tx,
-        &Mark { event, kind, work: work_id, wait: None, route: None, reason: None, generation, at },
+        &Mark {
+            event,
+            kind,
+            work: work_id,
+            wait: None,
+            route: None,
+            reason: None,
+            asked: None,
+            generation,
+            at,
+        },
     )?;
     works::save(tx, work, now)
 }

@@ -5,9 +5,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::command::{Command, Outcome};
 use crate::domain::{
-    Actor, AttemptNo, Authority, Deadline, Decision, Duration, Ending, Epoch, Incarnation, Key,
-    Millis, NewEvent, Proposal, Request, RetryHint, RetryPolicy, ScopeLimit, Seq, Source,
-    TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
+    Actor, AttemptNo, Authority, ControlPolicy, Deadline, Decision, Duration, Ending, Epoch,
+    Fallback, Incarnation, Key, Millis, NewEvent, Proposal, Request, RetryHint, RetryPolicy,
+    ScopeLimit, SendAnswer, Seq, Source, TokenHash, Verdict, WaitId, WaitUid, WorkId, WorkUid,
 };
 use crate::store::journal::{self, NewRow, Quota};
 use crate::store::{StoreError, Tx};
@@ -33,7 +33,8 @@ pub(super) fn record(
     if !had_effect(step) && !within_quota(tx, now, &actor)? {
         return Ok(());
     }
-    let args = to_json(&Args { expires_at: step.expires_at, of: args(command) })?;
+    let args =
+        to_json(&Args { expires_at: step.expires_at, proofs: &step.named, of: args(command) })?;
     let facts = match &step.outcome {
         Outcome::Accepted(receipt) | Outcome::Duplicate(receipt) => to_json(receipt)?,
         Outcome::Deferred(deferral) => to_json(deferral)?,
@@ -109,6 +110,9 @@ fn to_json(value: &impl Serialize) -> Result<String, StoreError> {
 struct Args<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Millis>,
+    /// Events that a result named as proved, whether they were proofs or not.
+    #[serde(skip_serializing_if = "<[Seq]>::is_empty")]
+    proofs: &'a [Seq],
     #[serde(flatten)]
     of: Of<'a>,
 }
@@ -144,6 +148,12 @@ enum Of<'a> {
         create: Option<&'a str>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         standing: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        policy: Option<ControlPolicy>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fallback: Option<Fallback>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        on_error: Option<Fallback>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         reopen: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -180,6 +190,10 @@ enum Of<'a> {
         generation: i64,
         resumes: bool,
         holds_until_pin: bool,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        injects: bool,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        interrupts: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         active: Option<Duration>,
         /// Absent where it is the one that holds where nothing else is said.
@@ -266,6 +280,8 @@ fn args(command: &Command) -> Of<'_> {
             generation: pin.generation.0,
             resumes: pin.resumes,
             holds_until_pin: pin.holds_until_pin,
+            injects: pin.injects,
+            interrupts: pin.interrupts,
             active: pin.active,
             retry: Some(&pin.retry).filter(|policy| **policy != RetryPolicy::default()),
             capacity,
@@ -274,10 +290,19 @@ fn args(command: &Command) -> Of<'_> {
         | Command::Pin { by, metadata: _ }
         | Command::Renew { by, lease: _ }
         | Command::Detach { by } => Of::Authority(Acting::by(by)),
-        Command::Fail { by, reason: _, hint } => {
+        Command::Dispatch { by, event } => {
+            Of::Authority(Acting { event: Some(*event), ..Acting::by(by) })
+        }
+        Command::SettleDispatch { by, event, answer, detail: _ } => {
+            Of::Authority(Acting { event: Some(*event), answer: Some(*answer), ..Acting::by(by) })
+        }
+        Command::Interrupt { work, expect, request, implemented } => {
+            Of::Work(On { implemented: Some(*implemented), ..On::asked(*work, *expect, request) })
+        }
+        Command::Fail { by, reason: _, hint, proofs: _, usage: _ } => {
             Of::Authority(Acting { hint: *hint, ..Acting::by(by) })
         }
-        Command::Complete { by, ending, status } => Of::Authority(Acting {
+        Command::Complete { by, ending, status, proofs: _, usage: _ } => Of::Authority(Acting {
             ending: Some(*ending),
             declares: status.is_some(),
             ..Acting::by(by)
@@ -290,20 +315,29 @@ fn args(command: &Command) -> Of<'_> {
         Command::ReleaseRestore { request } => {
             Of::ReleaseRestore { request: &request.id, max_depth: request.limits.max_depth }
         }
-        Command::RegisterWait { by, uid, keys, types, after, deadline, source, read_scopes } => {
-            Of::RegisterWait {
-                work: by.work,
-                attempt: by.attempt,
-                epoch: by.epoch,
-                wait: *uid,
-                keys,
-                types,
-                after: *after,
-                deadline: *deadline,
-                source: source.as_ref(),
-                read_scopes,
-            }
-        }
+        Command::RegisterWait {
+            by,
+            uid,
+            keys,
+            types,
+            after,
+            deadline,
+            source,
+            read_scopes,
+            proofs: _,
+            usage: _,
+        } => Of::RegisterWait {
+            work: by.work,
+            attempt: by.attempt,
+            epoch: by.epoch,
+            wait: *uid,
+            keys,
+            types,
+            after: *after,
+            deadline: *deadline,
+            source: source.as_ref(),
+            read_scopes,
+        },
         Command::Wake { wait } | Command::FireTimer { wait } | Command::AcceptTimeout { wait } => {
             Of::Wait { wait: *wait, event: None }
         }
@@ -341,9 +375,10 @@ fn commit_route(proposal: &Proposal) -> Of<'_> {
         Decision::Decline => ("decline", [].as_slice(), None),
         Decision::Drop => ("drop", [].as_slice(), None),
         Decision::Close => ("close", [].as_slice(), None),
-        Decision::Update { attach } => ("update", attach.as_slice(), None),
-        Decision::Work { attach, create } => ("work", attach.as_slice(), create.as_ref()),
+        Decision::Update { attach, .. } => ("update", attach.as_slice(), None),
+        Decision::Work { attach, create, .. } => ("work", attach.as_slice(), create.as_ref()),
     };
+    let control = proposal.decision.control();
     Of::CommitRoute {
         event: proposal.event,
         resolved: proposal.resolved,
@@ -353,6 +388,9 @@ fn commit_route(proposal: &Proposal) -> Of<'_> {
         attach,
         create: create.map(|work| work.kind.as_str()),
         standing: create.is_some_and(|work| work.standing),
+        policy: Some(control.policy).filter(|policy| *policy != ControlPolicy::Queue),
+        fallback: control.fallback,
+        on_error: control.on_error,
         reopen: proposal.reopen.is_some(),
         successor: proposal.reopen,
     }
@@ -372,13 +410,27 @@ struct Acting {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     declares: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<Seq>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<SendAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<RetryHint>,
 }
 
 impl Acting {
     const fn by(by: &Authority) -> Self {
         let (work, attempt, epoch) = (by.work, by.attempt, by.epoch);
-        Self { work, attempt, epoch, verdict: None, ending: None, declares: false, hint: None }
+        Self {
+            work,
+            attempt,
+            epoch,
+            verdict: None,
+            ending: None,
+            declares: false,
+            event: None,
+            answer: None,
+            hint: None,
+        }
     }
 }
 
@@ -395,12 +447,22 @@ struct On<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     for_good: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    implemented: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     successor: Option<WorkUid>,
 }
 
 impl<'a> On<'a> {
     const fn work(work: WorkId, expect: Option<AttemptNo>) -> Self {
-        Self { work, expect, request: None, max_depth: None, for_good: None, successor: None }
+        Self {
+            work,
+            expect,
+            request: None,
+            max_depth: None,
+            for_good: None,
+            implemented: None,
+            successor: None,
+        }
     }
 
     fn asked(work: WorkId, expect: Option<AttemptNo>, request: &'a Request) -> Self {

@@ -48,7 +48,10 @@ pub(super) fn release_restore(
     let seq = requests::accept(tx, now, request, hash, "core.restore.released", scope, payload)?;
     let (kind, generation) = (MarkKind::Release, generations::current_no(tx)?);
     let (work, wait, route, reason) = (None, None, None, None);
-    marks::insert(tx, &Mark { event: seq, kind, work, wait, route, reason, generation, at: now })?;
+    marks::insert(
+        tx,
+        &Mark { event: seq, kind, work, wait, route, reason, asked: None, generation, at: now },
+    )?;
     meta::release(tx)?;
     Ok(Outcome::Accepted(Receipt::Event { seq }).into())
 }

@@ -13,7 +13,7 @@ use crate::store::works::{self, Work};
 use crate::store::{StoreError, Tx, identities, meta, unrouted};
 
 use super::causality::{Concerns, Made, Type, accept_derived, identity};
-use super::{Step, ownership, requests};
+use super::{Step, intents, ownership, requests};
 
 /// Whether a failure would end the work now although something accepted is not yet routed to it,
 /// which may be its input in a moment. RETRY-31
@@ -39,6 +39,7 @@ pub(super) fn admit(
     hint: Option<RetryHint>,
 ) -> Result<(), StoreError> {
     let hint = hint.map(|hint| (hint, find(hint, attempt.pin.retry.hint_max)));
+    intents::end(tx, now, work)?;
     attempt.leave(AttemptStatus::Failed, now);
     attempt.ended_at = Some(now);
     attempt.result = Some(reason.to_owned());

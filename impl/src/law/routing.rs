@@ -5,21 +5,23 @@ use type_safe_id::TypeSafeId;
 
 use crate::command::{Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, Decision, Event, Generation, Key, MarkKind, Millis, Proposal, ProposedWork, Seq,
-    WorkId, WorkStatus, WorkUid, derived_uuid,
+    AttemptNo, Control, ControlPolicy, Decision, Event, Generation, IntentKind, Key, MarkKind,
+    Millis, Proposal, ProposedWork, Seq, WorkId, WorkStatus, WorkUid, derived_uuid,
 };
 use crate::store::events::Place;
 use crate::store::marks::Mark;
 use crate::store::rejections::Derived;
+use crate::store::words::Word as _;
 use crate::store::works::Work;
 use crate::store::{
-    StoreError, Tx, events, generations, keys, marks, names, payloads, unrouted, waits, works,
+    StoreError, Tx, attempts, events, generations, keys, marks, names, payloads, unrouted, waits,
+    works,
 };
 
 use super::cancel::terminate;
 pub use super::ingress::resolve;
 use super::succession::reopen_by_route;
-use super::{Step, ownership, waits as law_of_waits};
+use super::{Step, intents, ownership, waits as law_of_waits};
 
 /// What a route handler gets to see of one unrouted event: detached copies. ROUTE-12
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +76,7 @@ impl Snapshot {
         let creates = self.event.key.is_some() && self.work.is_none();
         let create = kind.filter(|_| creates).map(|kind| self.fresh(kind));
         let decision = match route {
-            Some(_) => Decision::Work { attach: Vec::new(), create },
+            Some(_) => Decision::Work { attach: Vec::new(), create, control: Control::default() },
             None => Decision::Decline,
         };
         self.decide(route, decision)
@@ -154,7 +156,7 @@ pub(super) fn commit_route(
         return Ok(Deferral::OutOfTurn.into());
     }
     let (generation, route) = (proposal.generation, proposal.route.as_deref());
-    let marking = Marking { now, event, route, reason: None, generation };
+    let marking = Marking { now, event, route, reason: None, asked: None, generation };
     Routing { marking, proposal }.route(tx, work)
 }
 
@@ -192,16 +194,20 @@ pub(super) fn drop_event(
         return Ok(Deferral::OutOfTurn.into());
     }
     let generation = generations::current_no(tx)?;
-    let marking = Marking { now, event, route: None, reason: Some(reason), generation };
+    let reason = Some(reason);
+    let marking = Marking { now, event, route: None, reason, asked: None, generation };
     marking.mark(tx, MarkKind::OperatorDrop, work.as_ref())
 }
 
 /// How the event at hand is marked.
+#[derive(Clone, Copy)]
 struct Marking<'a> {
     now: Millis,
     event: Place,
     route: Option<&'a str>,
     reason: Option<&'a str>,
+    /// The policy that was asked for, where a fallback stands in.
+    asked: Option<ControlPolicy>,
     generation: Generation,
 }
 
@@ -219,11 +225,21 @@ impl Marking<'_> {
                 "event {event} has no mark and is not queued for routing"
             )));
         }
-        let Self { now: at, route, reason, generation, .. } = *self;
+        let Self { now: at, route, reason, asked, generation, .. } = *self;
         let associated = work.map(|work| work.id);
         marks::insert(
             tx,
-            &Mark { event, kind, work: associated, wait: None, route, reason, generation, at },
+            &Mark {
+                event,
+                kind,
+                work: associated,
+                wait: None,
+                route,
+                reason,
+                asked,
+                generation,
+                at,
+            },
         )?;
         let receipt = Receipt::Routed { event, mark: kind, work: associated };
         Ok(match work {
@@ -263,8 +279,8 @@ impl Routing<'_> {
             Decision::Decline => self.marking.mark(tx, MarkKind::Unmatched, None),
             Decision::Drop => self.marking.mark(tx, MarkKind::Drop, Some(&work)),
             Decision::Close => self.close(tx, &mut work),
-            Decision::Update { attach } | Decision::Work { attach, .. } => {
-                self.queue(tx, &mut work, attach)
+            Decision::Update { attach, control } | Decision::Work { attach, control, .. } => {
+                self.input(tx, &mut work, attach, *control)
             }
         }
     }
@@ -299,15 +315,117 @@ impl Routing<'_> {
         self.marking.mark(tx, MarkKind::Close, Some(work))
     }
 
+    /// What becomes of the event is for the control to say while an attempt runs, in whatever phase,
+    /// and only then. POLICY-01 POLICY-04
+    fn input(
+        &self,
+        tx: &mut dyn Tx,
+        work: &mut Work,
+        attach: &[Key],
+        control: Control,
+    ) -> Result<Step, StoreError> {
+        match work.status {
+            WorkStatus::Running => self.control(tx, work, attach, control),
+            WorkStatus::Ready
+            | WorkStatus::Waiting
+            | WorkStatus::Completed
+            | WorkStatus::Failed
+            | WorkStatus::Cancelled => self.queue(tx, work, attach),
+        }
+    }
+
+    /// The policy asked for where the attempt supports it; else the fallback, if the route has one.
+    /// Nothing is inferred. POLICY-28 POLICY-32 POLICY-34
+    fn control(
+        &self,
+        tx: &mut dyn Tx,
+        work: &mut Work,
+        attach: &[Key],
+        control: Control,
+    ) -> Result<Step, StoreError> {
+        let wanted = control.policy;
+        let n = work.attempt.unwrap_or_default();
+        let supported = match wanted {
+            ControlPolicy::Queue | ControlPolicy::Drop => true,
+            ControlPolicy::Inject | ControlPolicy::Interrupt => {
+                intents::supports(&attempts::referred(tx, work.id, n)?, wanted)
+            }
+        };
+        if supported {
+            return self.take(tx, work, attach, control, wanted);
+        }
+        let Some(fallback) = control.fallback else { return Ok(Deferral::Unsupported.into()) };
+        let reason = format!("attempt {n} does not support `{}`", wanted.word());
+        let marking = Marking { reason: Some(&reason), asked: Some(wanted), ..self.marking };
+        Routing { marking, ..*self }.take(tx, work, attach, control, fallback.policy())
+    }
+
+    /// Does what the policy in effect says.
+    fn take(
+        &self,
+        tx: &mut dyn Tx,
+        work: &mut Work,
+        attach: &[Key],
+        control: Control,
+        in_effect: ControlPolicy,
+    ) -> Result<Step, StoreError> {
+        match in_effect {
+            ControlPolicy::Queue => self.queue(tx, work, attach),
+            ControlPolicy::Inject => self.send(tx, work, attach, IntentKind::Inject, control),
+            ControlPolicy::Interrupt => self.send(tx, work, attach, IntentKind::Interrupt, control),
+            ControlPolicy::Drop => self.drop_now(tx, work),
+        }
+    }
+
+    /// Kept, associated and never input; no key is attached. POLICY-24 POLICY-25
+    fn drop_now(&self, tx: &mut dyn Tx, work: &Work) -> Result<Step, StoreError> {
+        let n = work.attempt.unwrap_or_default();
+        let said = format!("attempt {n} was running, and its route drops what comes meanwhile");
+        let reason = self.marking.reason.unwrap_or(&said);
+        let marking = Marking { reason: Some(reason), ..self.marking };
+        marking.mark(tx, MarkKind::Drop, Some(work))
+    }
+
     /// Whatever the work is doing, its status does not change. POLICY-03 POLICY-04
     fn queue(&self, tx: &mut dyn Tx, work: &mut Work, attach: &[Key]) -> Result<Step, StoreError> {
         if ownership::owned_by_another(tx, attach, Some(work.id))? {
             return Ok(Refusal::KeyOwned.into());
         }
+        self.append(tx, work, attach, MarkKind::Queued)
+    }
+
+    /// Pending input like any other, and an intent beside it. POLICY-11 POLICY-12 POLICY-19
+    fn send(
+        &self,
+        tx: &mut dyn Tx,
+        work: &mut Work,
+        attach: &[Key],
+        kind: IntentKind,
+        control: Control,
+    ) -> Result<Step, StoreError> {
+        if ownership::owned_by_another(tx, attach, Some(work.id))? {
+            return Ok(Refusal::KeyOwned.into());
+        }
+        let Marking { now, event, .. } = self.marking;
+        intents::commit(tx, now, work, event.seq, kind, control.on_error)?;
+        let mark = match kind {
+            IntentKind::Inject => MarkKind::Inject,
+            IntentKind::Interrupt => MarkKind::Interrupt,
+        };
+        self.append(tx, work, attach, mark)
+    }
+
+    fn append(
+        &self,
+        tx: &mut dyn Tx,
+        work: &mut Work,
+        attach: &[Key],
+        mark: MarkKind,
+    ) -> Result<Step, StoreError> {
         ownership::attach(tx, work, attach)?;
         ownership::append(tx, work, self.marking.event.seq)?;
         works::save(tx, work, self.marking.now)?;
-        self.marking.mark(tx, MarkKind::Queued, Some(work))
+        self.marking.mark(tx, mark, Some(work))
     }
 
     fn route_unowned(&self, tx: &mut dyn Tx) -> Result<Step, StoreError> {
@@ -316,7 +434,7 @@ impl Routing<'_> {
                 return self.marking.mark(tx, MarkKind::Unmatched, None);
             }
             Decision::Drop => return self.marking.mark(tx, MarkKind::Drop, None),
-            Decision::Work { attach, create } => (attach, create),
+            Decision::Work { attach, create, control: _ } => (attach, create),
         };
         if ownership::owned_by_another(tx, attach, None)? {
             return Ok(Refusal::KeyOwned.into());

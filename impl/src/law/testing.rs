@@ -7,10 +7,11 @@ use uuid::Uuid;
 
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
-    Actor, AttemptNo, Authority, BindingPin, CausalLimits, Deadline, Decision, Duration, Ending,
-    Epoch, Exhausted, Generation, IngressId, Key, MarkKind, Millis, NewEvent, Proposal,
-    ProposedWork, Request, RetryHint, RetryPolicy, ScopeLimit, Segment, Seq, Source, Token,
-    TokenHash, Verdict, WaitId, WorkId,
+    Actor, AttemptNo, Authority, BindingPin, CausalLimits, Control, ControlPolicy, Deadline,
+    Decision, Duration, Ending, Epoch, EventUid, Exhausted, Fallback, Generation, IngressId,
+    IntentStatus, Key, MarkKind, Millis, NewEvent, Proposal, ProposedWork, Request, RetryHint,
+    RetryPolicy, ScopeLimit, Segment, SendAnswer, Seq, Source, Token, TokenHash, Verdict, WaitId,
+    WorkId,
 };
 use crate::store::{
     Engine, Observation, Session, Store, StoreError, observe,
@@ -142,7 +143,9 @@ impl<'s> Bench<'s> {
     pub(crate) fn standing(&mut self, name: &str) -> WorkId {
         let seq = self.accept(event(&format!("make-{name}")).with_key(name));
         let create = Some(ProposedWork { standing: true, ..fresh_work(name) });
-        self.decide(seq, Decision::Work { attach: Vec::new(), create }).1.expect("a work was made")
+        self.decide(seq, Decision::Work { attach: Vec::new(), create, control: Control::default() })
+            .1
+            .expect("a work was made")
     }
 
     /// A new pending input of the work that owns `name`.
@@ -279,7 +282,7 @@ impl<'s> Bench<'s> {
         let by = self.claim_and_pin(work);
         let ending = Ending::Handoff { close_after: Some(Duration(1)) };
         let status = Some("fine".to_owned());
-        self.accepted(&Command::Complete { by, ending, status });
+        self.accepted(&Command::Complete { by, ending, status, proofs: Vec::new(), usage: None });
         let ended = self.last_seq();
         self.route(ended);
         self.later(1);
@@ -309,6 +312,118 @@ impl<'s> Bench<'s> {
         self.accepted(&complete(by));
     }
 
+    /// Routes a new event of the key `name` by a route that says this of running attempts.
+    pub(crate) fn controlled(
+        &mut self,
+        name: &str,
+        delivery: &str,
+        control: Control,
+    ) -> (Seq, Outcome) {
+        let seq = self.accept(event(delivery).with_key(name));
+        let decision = Decision::Update { attach: Vec::new(), control };
+        let proposal = self.proposal(seq, decision);
+        (seq, self.apply(&Command::CommitRoute { proposal }))
+    }
+
+    /// An event that is to be injected into the running attempt of the work that owns `name`.
+    pub(crate) fn inject(&mut self, name: &str, delivery: &str) -> Seq {
+        self.inject_or(name, delivery, None)
+    }
+
+    /// The same with an error fallback.
+    pub(crate) fn inject_or(
+        &mut self,
+        name: &str,
+        delivery: &str,
+        on_error: Option<Fallback>,
+    ) -> Seq {
+        let control = Control { policy: ControlPolicy::Inject, fallback: None, on_error };
+        self.sent_by(name, delivery, control, MarkKind::Inject)
+    }
+
+    /// An event that is to stop the running attempt of the work that owns `name`.
+    pub(crate) fn interrupting(&mut self, name: &str, delivery: &str) -> Seq {
+        let policy = ControlPolicy::Interrupt;
+        let control = Control { policy, fallback: None, on_error: None };
+        self.sent_by(name, delivery, control, MarkKind::Interrupt)
+    }
+
+    fn sent_by(&mut self, name: &str, delivery: &str, control: Control, mark: MarkKind) -> Seq {
+        match self.controlled(name, delivery, control) {
+            (seq, Outcome::Accepted(Receipt::Routed { mark: given, .. })) if given == mark => seq,
+            (_, other) => panic!("{other:?}"),
+        }
+    }
+
+    /// Says that a send is tried.
+    pub(crate) fn dispatch(&mut self, by: Authority, event: Seq) {
+        self.accepted(&dispatch(by, event));
+    }
+
+    /// Tries a send and commits its answer; answers where the intent is now.
+    pub(crate) fn answered(
+        &mut self,
+        by: Authority,
+        event: Seq,
+        answer: SendAnswer,
+    ) -> IntentStatus {
+        self.dispatch(by, event);
+        match self.accepted(&settle_send(by, event, answer)) {
+            Receipt::Intent { status, .. } => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Where the intent of an event is.
+    pub(crate) fn intent(&mut self, event: Seq) -> IntentStatus {
+        self.event_at(event).intent.expect("an intent").status
+    }
+
+    /// The id of an event at the edge.
+    pub(crate) fn uid(&mut self, event: Seq) -> EventUid {
+        crate::store::events::uid(&mut self.tx, event).expect("the event is there")
+    }
+
+    /// The same result with proofs for these events.
+    pub(crate) fn proving(&mut self, mut command: Command, events: &[Seq]) -> Command {
+        let uids = events.iter().map(|event| self.uid(*event)).collect();
+        match &mut command {
+            Command::Complete { proofs, .. }
+            | Command::Fail { proofs, .. }
+            | Command::RegisterWait { proofs, .. } => *proofs = uids,
+            other => panic!("{} has no proofs", other.name()),
+        }
+        command
+    }
+
+    /// An attempt that is injected into, parks, is resumed and interrupted, and a work that an error
+    /// fallback takes input from.
+    fn controlled_round(&mut self, round: u32) {
+        let name = format!("c{round}");
+        let by = self.running(&name);
+        let proved = self.inject(&name, &format!("proved-{round}"));
+        self.answered(by, proved, SendAnswer::Accepted);
+        let withdrawn = self.inject_or(&name, &format!("withdrawn-{round}"), Some(Fallback::Drop));
+        self.answered(by, withdrawn, SendAnswer::Failed);
+        let again = self.inject(&name, &format!("again-{round}"));
+        self.answered(by, again, SendAnswer::Failed);
+        let after = self.last_seq();
+        let wanted = wait_command(by, &[&name], after, Some(500));
+        let wanted = self.proving(wanted, &[proved]);
+        self.wait_on(&wanted);
+        self.vacate(by);
+        self.input_wake(&name);
+        let by = self.claim_and_pin(by.work);
+        let never = self.inject(&name, &format!("never-{round}"));
+        let (work, request) = (by.work, request(&format!("interrupt-{round}")));
+        let interrupt = Command::Interrupt { work, expect: None, request, implemented: true };
+        let interrupt = self.requested(&interrupt);
+        self.answered(by, interrupt, SendAnswer::Accepted);
+        let row = crate::store::intents::get(&mut self.tx, never).expect("a read");
+        assert_eq!(row.expect("an intent").status, IntentStatus::Stale);
+        self.vacate(by);
+    }
+
     pub(crate) fn last_seq(&mut self) -> Seq {
         crate::store::meta::last_seq(&mut self.tx).expect("the counter")
     }
@@ -326,11 +441,28 @@ pub(crate) fn populate(store: &Store) {
     bench.tx.commit().expect("a commit");
 }
 
+/// Commits works with every kind of intent there is at rest, and one that is open.
+pub(crate) fn populate_controls(store: &Store) {
+    let mut bench = Bench::on(store);
+    bench.controlled_round(1);
+    let by = bench.running("open");
+    let unsupported = BindingPin { injects: false, ..pin(true) };
+    let dispatched = bench.inject("open", "dispatched");
+    bench.dispatch(by, dispatched);
+    let work = bench.ready("plain");
+    bench.claim_pinned_to(work, unsupported);
+    let control =
+        Control { policy: ControlPolicy::Inject, fallback: Some(Fallback::Drop), on_error: None };
+    bench.controlled("plain", "dropped", control);
+    bench.tx.commit().expect("a commit");
+}
+
 /// A session that has taken `rounds` works through a whole life: wait, wake, resume, recovery, end.
 pub(crate) fn steady(store: &Store, rounds: u32) -> Session<'_> {
     let mut bench = Bench::on(store);
     for round in 0..rounds {
         bench.failed_round(round);
+        bench.controlled_round(round);
         let name = format!("w{round}");
         let (by, wait) = bench.parked(&name, Some(500));
         bench.vacate(by);
@@ -380,6 +512,8 @@ pub(crate) fn pin(resumes: bool) -> BindingPin {
         generation: Generation(0),
         resumes,
         holds_until_pin: false,
+        injects: true,
+        interrupts: true,
         active: None,
         retry: RetryPolicy::default(),
     }
@@ -406,19 +540,51 @@ pub(crate) fn wait_command(
         deadline: timeout.map(|length| Deadline::After(Duration(length))),
         source: None,
         read_scopes: Vec::new(),
+        proofs: Vec::new(),
+        usage: None,
     }
 }
 
+pub(crate) fn dispatch(by: Authority, event: Seq) -> Command {
+    Command::Dispatch { by, event }
+}
+
+pub(crate) fn settle_send(by: Authority, event: Seq, answer: SendAnswer) -> Command {
+    Command::SettleDispatch { by, event, answer, detail: "so it said".to_owned() }
+}
+
+pub(crate) fn interrupt(work: WorkId, id: &str) -> Command {
+    Command::Interrupt { work, expect: None, request: request(id), implemented: true }
+}
+
 pub(crate) fn complete(by: Authority) -> Command {
-    Command::Complete { by, ending: Ending::Completed, status: None }
+    Command::Complete {
+        by,
+        ending: Ending::Completed,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    }
 }
 
 pub(crate) fn fail(by: Authority) -> Command {
-    Command::Fail { by, reason: "exit status 1".to_owned(), hint: None }
+    Command::Fail {
+        by,
+        reason: "exit status 1".to_owned(),
+        hint: None,
+        proofs: Vec::new(),
+        usage: None,
+    }
 }
 
 pub(crate) fn fail_with(by: Authority, hint: RetryHint) -> Command {
-    Command::Fail { by, reason: "overloaded".to_owned(), hint: Some(hint) }
+    Command::Fail {
+        by,
+        reason: "overloaded".to_owned(),
+        hint: Some(hint),
+        proofs: Vec::new(),
+        usage: None,
+    }
 }
 
 /// So many failures, after which the work is kept or failed: 100 and 200 ms between them.

@@ -18,6 +18,7 @@ use crate::store::{
 };
 
 use super::causality::{Concerns, Made, Type, accept_derived};
+use super::intents::{self, Reported};
 use super::{Step, authority, ownership, subscriptions};
 
 /// A wait as its caller asks for it.
@@ -38,6 +39,7 @@ pub(super) fn register_wait(
     now: Millis,
     by: &Authority,
     wanted: &Wanted<'_>,
+    reported: &Reported<'_>,
 ) -> Result<Step, StoreError> {
     let held = match authority::check(tx, now, by)? {
         Ok(held) => held,
@@ -67,7 +69,8 @@ pub(super) fn register_wait(
     }
     let types = wanted.types.iter().map(|text| names::intern(tx, text));
     let types = types.collect::<Result<Vec<_>, _>>()?;
-    register(tx, now, held, wanted, &keys, &types).map(|step| step.under(lease))
+    let found = (keys.as_slice(), types.as_slice());
+    register(tx, now, held, wanted, found, reported).map(|step| step.under(lease))
 }
 
 /// Whether a source lies in the work's own scope, or in one it was granted. BIND-05 ALIAS-09
@@ -98,10 +101,14 @@ fn register(
     now: Millis,
     held: authority::Held,
     wanted: &Wanted<'_>,
-    keys: &[KeyId],
-    types: &[NameId],
+    (keys, types): (&[KeyId], &[NameId]),
+    reported: &Reported<'_>,
 ) -> Result<Step, StoreError> {
+    // Before the scan: what was taken in wakes nothing. INJECT-25 INJECT-26 INJECT-27
+    let proofs = intents::weigh(tx, &held, reported)?;
     let authority::Held { mut work, mut attempt, .. } = held;
+    intents::take_in(tx, now, &mut work, &mut attempt, &proofs, reported)?;
+    intents::end(tx, now, &mut work)?;
     let fire_at = wanted.deadline.map(|deadline| match deadline {
         Deadline::At(instant) => instant,
         Deadline::After(length) => now + length,
@@ -137,7 +144,8 @@ fn register(
     }
     let winner = wake_if_matched(tx, now, &mut work, &wait)?;
     works::save(tx, &mut work, now)?;
-    Ok(Step::accepted(Receipt::Waiting { wait: wait.id, winner }, &work))
+    let receipt = Receipt::Waiting { wait: wait.id, winner };
+    Ok(Step::accepted(receipt, &work).naming(proofs.named))
 }
 
 fn wake_if_matched(
@@ -277,7 +285,10 @@ fn mark(
 ) -> Result<(), StoreError> {
     let generation = generations::current_no(tx)?;
     let (work, wait) = (Some(work), Some(wait));
-    marks::insert(tx, &Mark { event, kind, work, wait, route: None, reason: None, generation, at })
+    marks::insert(
+        tx,
+        &Mark { event, kind, work, wait, route: None, reason: None, asked: None, generation, at },
+    )
 }
 
 #[cfg(test)]

@@ -1,25 +1,29 @@
 //! Random walks over the whole alphabet, from fixed seeds: no command fails, no answer without
 //! effect changes anything, and the doctor finds nothing wrong wherever a walk ends.
 
+use std::collections::BTreeSet;
+
 use crate::command::{Command, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, Authority, BindingPin, Decision, Duration, Ending, Epoch, Exhausted, Incarnation,
-    MarkKind, Millis, Proposal, RetryHint, Segment, Seq, Source, Verdict, WaitId, WaitStatus,
-    WorkId, WorkStatus,
+    AttemptNo, Authority, BindingPin, Control, ControlPolicy, Decision, Duration, Ending, Epoch,
+    EventUid, Exhausted, Fallback, Incarnation, IntentStatus, MarkKind, Millis, Phase, Proposal,
+    RetryHint, Segment, SendAnswer, Seq, Source, Verdict, WaitId, WaitStatus, WorkId, WorkStatus,
 };
 use crate::store::doctor::{Severity, examine};
+use crate::store::observe::SeenWork;
 use crate::store::subscriptions::{lowest_selected, of_wait};
-use crate::store::{journal, meta, reads};
+use crate::store::words::Word as _;
+use crate::store::{inputs, intents, journal, meta, reads};
 
 use super::routing::{Snapshot, snapshot};
 use super::testing::{
-    Bench, LEASE, Vary as _, cancel, event, forged, fresh_work, key, limit, nobody, pin_command,
-    policy, request, settle, store, wait_command,
+    Bench, LEASE, Vary as _, cancel, dispatch, event, forged, fresh_work, key, limit, nobody,
+    pin_command, policy, request, settle, settle_send, store, wait_command,
 };
 
 const STEPS: u32 = 600;
 const SEEDS: u64 = 40;
-const KINDS: usize = 30;
+const KINDS: usize = 33;
 const KEYS: [&str; 6] = ["u", "v", "w", "x", "y", "z"];
 
 /// A small generator, so that a seed is the whole story of a walk.
@@ -44,6 +48,8 @@ struct Walk<'s> {
     held: Vec<Authority>,
     proposals: Vec<Proposal>,
     accepted: [u32; KINDS],
+    /// Of intents, as commands answered and as walks ended.
+    statuses: BTreeSet<IntentStatus>,
 }
 
 impl Walk<'_> {
@@ -86,6 +92,58 @@ impl Walk<'_> {
         (!standing.is_empty()).then(|| self.dice.pick(&standing))
     }
 
+    /// What a daemon would do next with some work, so that walks get far.
+    fn advance(&mut self, step: u32) -> Command {
+        let works = self.bench.see().works;
+        if works.is_empty() {
+            return self.accept(step);
+        }
+        let seen = &works[self.dice.roll(works.len())];
+        let work = seen.work;
+        match (seen.excluded, seen.status) {
+            (Some(segment), _) if self.dice.roll(2) == 0 => Command::Vacate { work, segment },
+            (_, WorkStatus::Ready) if !seen.holds.is_empty() => {
+                let request = request(&format!("go-{step}"));
+                Command::Release { work, expect: None, request }
+            }
+            (_, WorkStatus::Ready) if seen.backoff.is_some() => self.fire_retry(),
+            (_, WorkStatus::Ready) => self.claim_of(work),
+            (_, WorkStatus::Running) => self.run(seen, step),
+            (_, WorkStatus::Waiting) => seen
+                .wait
+                .as_ref()
+                .map_or_else(|| self.route(), |one| Command::Wake { wait: one.wait }),
+            (_, WorkStatus::Completed | WorkStatus::Failed | WorkStatus::Cancelled) => self.route(),
+        }
+    }
+
+    /// The next step of a running attempt.
+    fn run(&mut self, seen: &SeenWork, step: u32) -> Command {
+        let newest = self.held.iter().rev().find(|by| by.work == seen.work).copied();
+        let by = newest.unwrap_or_else(|| nobody(seen.work));
+        let live = seen.attempt.as_ref().and_then(|last| last.expires_at) > Some(self.bench.now);
+        match seen.attempt.as_ref().and_then(|last| last.phase) {
+            _ if !live => {
+                let (work, token) = (seen.work, self.bench.token());
+                Command::ClaimRecovery { work, token, lease: LEASE }
+            }
+            Some(Phase::NeverHanded) => Command::ClearNeverHanded { by },
+            Some(Phase::Handed) => pin_command(by),
+            Some(Phase::Recovering) => {
+                let verdicts = [Verdict::Adopted, Verdict::Adopted, Verdict::NotAdoptable];
+                settle(by, self.dice.pick(&verdicts))
+            }
+            Some(Phase::Pinned) | None => match self.dice.roll(12) {
+                0 => self.complete(by),
+                1 => self.register(by),
+                2 => self.fail(by),
+                3 => Command::Renew { by, lease: LEASE },
+                4..=6 => self.route(),
+                _ => self.send(by, step),
+            },
+        }
+    }
+
     /// A key that the work owns, if it owns one.
     fn key_of(&mut self, work: WorkId) -> &'static str {
         let keys = self.bench.see().keys;
@@ -101,7 +159,7 @@ impl Walk<'_> {
         if self.dice.roll(4) == 0 && self.bench.see().restored {
             return Command::ReleaseRestore { request: request(&format!("ok-{step}")) };
         }
-        match self.dice.roll(31) {
+        match self.dice.roll(52) {
             0..=2 => self.accept(step),
             3..=6 => self.route(),
             7..=8 => self.claim(),
@@ -109,10 +167,19 @@ impl Walk<'_> {
             11..=12 => pin_command(self.by()),
             13 => match self.dice.roll(9) {
                 0..=2 => Command::Renew { by: self.by(), lease: LEASE },
-                3 => self.fail(),
-                _ => self.complete(),
+                3 => {
+                    let by = self.by();
+                    self.fail(by)
+                }
+                _ => {
+                    let by = self.by();
+                    self.complete(by)
+                }
             },
-            14..=15 => self.register(),
+            14..=15 => {
+                let by = self.by();
+                self.register(by)
+            }
             16 => Command::Wake { wait: self.wait() },
             17 => match self.dice.roll(2) {
                 0 => Command::FireTimer { wait: self.wait() },
@@ -136,6 +203,11 @@ impl Walk<'_> {
             25 => self.operate(step),
             26..=27 => self.fire_retry(),
             28 => self.rarely(),
+            29..=30 => {
+                let by = self.by();
+                self.send(by, step)
+            }
+            31..=47 => self.advance(step),
             _ => self.route(),
         }
     }
@@ -184,11 +256,13 @@ impl Walk<'_> {
 
     /// What a handler may decide beside finding or creating work.
     fn vary(&mut self, proposal: &mut Proposal, seen: &Snapshot) {
+        let asks = self.control();
         let attach = match self.dice.roll(5) {
             0 => vec![key(self.dice.pick(&KEYS))],
             _ => Vec::new(),
         };
-        if let Decision::Work { attach: to, create } = &mut proposal.decision {
+        if let Decision::Work { attach: to, create, control } = &mut proposal.decision {
+            *control = asks;
             *to = attach;
             if let Some(create) = create {
                 create.standing = self.dice.roll(4) == 0;
@@ -197,18 +271,84 @@ impl Walk<'_> {
         proposal.decision = match self.dice.roll(16) {
             0 => Decision::Drop,
             1 => Decision::Close,
-            2 => Decision::Update { attach: Vec::new() },
-            3 if seen.event.key.is_none() => {
-                Decision::Work { attach: Vec::new(), create: Some(seen.fresh("task")) }
-            }
+            2 => Decision::Update { attach: Vec::new(), control: asks },
+            3 if seen.event.key.is_none() => Decision::Work {
+                attach: Vec::new(),
+                create: Some(seen.fresh("task")),
+                control: asks,
+            },
             _ => return,
         };
     }
 
-    fn fail(&mut self) -> Command {
+    /// What a route may say of running attempts.
+    fn control(&mut self) -> Control {
+        let policies = [
+            ControlPolicy::Queue,
+            ControlPolicy::Queue,
+            ControlPolicy::Inject,
+            ControlPolicy::Inject,
+            ControlPolicy::Interrupt,
+            ControlPolicy::Drop,
+        ];
+        let fallbacks = [None, Some(Fallback::Queue), Some(Fallback::Drop)];
+        Control {
+            policy: self.dice.pick(&policies),
+            fallback: self.dice.pick(&fallbacks),
+            on_error: self.dice.pick(&fallbacks),
+        }
+    }
+
+    /// Mostly the next step of an open intent, by whoever holds the attempt or held it once.
+    fn send(&mut self, by: Authority, step: u32) -> Command {
+        if self.dice.roll(20) == 0 {
+            let running = |seen: &SeenWork| seen.status == WorkStatus::Running;
+            let works = self.bench.see().works;
+            let work = works.iter().find(|seen| running(seen)).map(|seen| seen.work);
+            let work = work.unwrap_or_else(|| self.work());
+            let expect = self.dice.pick(&[None, None, Some(AttemptNo(1))]);
+            let request = request(&format!("stop-{}", self.dice.pick(&[step, step, step / 2])));
+            return Command::Interrupt {
+                work,
+                expect,
+                request,
+                implemented: self.dice.roll(6) > 0,
+            };
+        }
+        let open = intents::open_of(&mut self.bench.tx, by.work, 9).expect("a read");
+        let last = usize::try_from(self.bench.last_seq().0).unwrap_or(0);
+        let any = Seq(i64::try_from(self.dice.roll(last + 1)).unwrap_or(0) + 1);
+        let known = (!open.is_empty() && self.dice.roll(6) > 0)
+            .then(|| open[self.dice.roll(open.len())].clone());
+        let tried = known.as_ref().is_some_and(|one| one.status == IntentStatus::Dispatched);
+        let event = known.map_or(any, |one| one.event);
+        let answers = [SendAnswer::Accepted, SendAnswer::NotAccepting, SendAnswer::Failed];
+        match self.dice.roll(5) {
+            0 => dispatch(by, event),
+            1 => settle_send(by, event, self.dice.pick(&answers)),
+            _ if tried => settle_send(by, event, self.dice.pick(&answers)),
+            _ => dispatch(by, event),
+        }
+    }
+
+    /// Sometimes everything that is pending, sometimes an event that proves nothing.
+    fn proofs(&mut self, by: Authority) -> Vec<EventUid> {
+        let mut named = match self.dice.roll(3) {
+            0 => Vec::new(),
+            _ => inputs::pending(&mut self.bench.tx, by.work, 9).expect("a read"),
+        };
+        let last = usize::try_from(self.bench.last_seq().0).unwrap_or(0);
+        if last > 0 && self.dice.roll(3) == 0 {
+            named.push(Seq(i64::try_from(self.dice.roll(last)).unwrap_or(0) + 1));
+        }
+        named.into_iter().map(|event| self.bench.uid(event)).collect()
+    }
+
+    fn fail(&mut self, by: Authority) -> Command {
         let hints = [None, Some(0), Some(1), Some(400), Some(10_001)];
         let hint = self.dice.pick(&hints).map(RetryHint::Delay);
-        Command::Fail { by: self.by(), reason: "exit status 1".to_owned(), hint }
+        let (reason, proofs) = ("exit status 1".to_owned(), self.proofs(by));
+        Command::Fail { by, reason, hint, proofs, usage: None }
     }
 
     /// Mostly a retry that is waited for.
@@ -237,11 +377,11 @@ impl Walk<'_> {
         }
     }
 
-    fn complete(&mut self) -> Command {
+    fn complete(&mut self, by: Authority) -> Command {
         let close_after = self.dice.pick(&[None, Some(Duration(400))]);
         let ending = self.dice.pick(&[Ending::Completed, Ending::Handoff { close_after }]);
         let status = self.dice.pick(&[None, Some("fine")]).map(str::to_owned);
-        Command::Complete { by: self.by(), ending, status }
+        Command::Complete { by, ending, status, proofs: self.proofs(by), usage: None }
     }
 
     fn translate(&mut self) -> Command {
@@ -294,12 +434,18 @@ impl Walk<'_> {
 
     fn claim(&mut self) -> Command {
         let work = self.work();
+        self.claim_of(work)
+    }
+
+    fn claim_of(&mut self, work: WorkId) -> Command {
         let (mut command, _) = self.bench.claim_command(work);
         if let Command::Claim { pin, capacity, .. } = &mut command {
             *capacity = limit("acme", self.dice.pick(&[1, 2, 9]));
             *pin = BindingPin {
                 resumes: self.dice.roll(2) == 0,
                 holds_until_pin: self.dice.roll(2) == 0,
+                injects: self.dice.roll(8) > 0,
+                interrupts: self.dice.roll(8) > 0,
                 retry: policy(
                     self.dice.pick(&[1, 2, 3]),
                     self.dice.pick(&[Exhausted::Keep, Exhausted::Fail]),
@@ -310,8 +456,7 @@ impl Walk<'_> {
         command
     }
 
-    fn register(&mut self) -> Command {
-        let by = self.by();
+    fn register(&mut self, by: Authority) -> Command {
         let last = self.bench.last_seq().0;
         let after = self.dice.pick(&[0, last, last, last, last, last - 1, last + 1]).max(0);
         let timeout = self.dice.pick(&[None, Some(0), Some(400)]);
@@ -321,6 +466,10 @@ impl Walk<'_> {
             _ => &[self.key_of(by.work)],
         };
         let mut command = wait_command(by, keys, Seq(after), timeout);
+        let named = self.proofs(by);
+        if let Command::RegisterWait { proofs, .. } = &mut command {
+            *proofs = named;
+        }
         if let Command::RegisterWait { types, .. } = &mut command
             && self.dice.roll(3) == 0
         {
@@ -395,6 +544,9 @@ impl Walk<'_> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "only grants are noted")]
     fn note(&mut self, command: &Command, receipt: &Receipt) {
         self.accepted[kind(command)] += 1;
+        if let Receipt::Intent { status, .. } = receipt {
+            self.statuses.insert(*status);
+        }
         let token = match command {
             Command::Claim { token, .. } | Command::ClaimRecovery { token, .. } => *token,
             _ => return,
@@ -441,18 +593,24 @@ const fn kind(command: &Command) -> usize {
         Command::Detach { .. } => 27,
         Command::Restore { .. } => 28,
         Command::ReleaseRestore { .. } => 29,
+        Command::Dispatch { .. } => 30,
+        Command::SettleDispatch { .. } => 31,
+        Command::Interrupt { .. } => 32,
     }
 }
 
 #[test]
 fn wherever_a_walk_ends_nothing_is_wrong() {
     let mut accepted = [0; KINDS];
+    let mut statuses = BTreeSet::new();
     for seed in 1..=SEEDS {
         let store = store();
         let bench = Bench::on(&store);
         let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (held, proposals) = (Vec::new(), Vec::new());
-        let mut walk = Walk { bench, dice, held, proposals, accepted: [0; KINDS] };
+        let (accepted_here, answered) = ([0; KINDS], BTreeSet::new());
+        let mut walk =
+            Walk { bench, dice, held, proposals, accepted: accepted_here, statuses: answered };
         for step in 1..=STEPS {
             walk.step(step);
         }
@@ -467,16 +625,22 @@ fn wherever_a_walk_ends_nothing_is_wrong() {
         let seen = walk.bench.see();
         let marked = |kind| seen.events.iter().filter(|event| event.mark == Some(kind)).count();
         let continued = marked(MarkKind::Continuation);
-        assert!(continued <= marked(MarkKind::Woke) + marked(MarkKind::Queued), "seed {seed}");
+        let winners = [MarkKind::Woke, MarkKind::Queued, MarkKind::Inject, MarkKind::Interrupt];
+        assert!(continued <= winners.map(marked).into_iter().sum(), "seed {seed}");
         let last = meta::last_seq(&mut walk.bench.tx).expect("the counter");
         assert_eq!(seen.events.len(), usize::try_from(last.0).unwrap_or(0), "seed {seed}");
         nothing_is_stuck(&mut walk.bench, seed);
+        statuses.append(&mut walk.statuses);
+        for event in &seen.events {
+            statuses.extend(event.intent.map(|intent| intent.status));
+        }
         for (all, one) in accepted.iter_mut().zip(walk.accepted) {
             *all += one;
         }
     }
     // A walk that never gets anywhere would prove nothing.
     assert!(accepted.iter().all(|count| *count > 0), "accepted by kind: {accepted:?}");
+    assert_eq!(statuses.len(), IntentStatus::WORDS.len(), "intents ended as {statuses:?}");
 }
 
 /// L07: ready work can be claimed, or it says what it waits for; and what the scheduler is offered

@@ -19,7 +19,7 @@ use crate::executor::agent::Agent;
 use crate::executor::shell::Shell;
 use crate::executor::{Binding, IMAGE, Place};
 use crate::extension::executor::Executor;
-use crate::host::{Configs, Context, Drain, Driven, Executors, Health, Troubles};
+use crate::host::{Configs, Context, Drain, Driven, Executors, Health, Patience, Troubles};
 use crate::points::Points;
 use crate::store::lock::{FileLock, LockError, beside, lock};
 use crate::store::{StoreError, meta};
@@ -140,6 +140,8 @@ pub(super) async fn start(
         driven: Driven::default(),
         troubles: Troubles::default(),
         drain: Drain::default(),
+        patience: Patience::default(),
+        points,
         stop,
     });
     let doors = doors(&context, &principals).await?;
@@ -186,6 +188,8 @@ fn executors(folders: &state::Folders) -> Executors {
             command: configured.command.clone(),
             env: configured.env.clone(),
             resumes: configured.resumes,
+            injects: configured.injects,
+            interrupts: configured.interrupts,
             grace: configured.stop_grace.std(),
         };
         let place = place.clone();
@@ -223,4 +227,40 @@ async fn doors(
 
 fn closed(door: &'static str, address: String, error: io::Error) -> ServeError {
     ServeError::Door { door, address, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::{SMALL, valid};
+    use crate::domain::Generation;
+    use crate::extension::executor::Capabilities;
+
+    /// What a configuration is judged by is what the executors themselves say. POLICY-26 POLICY-31
+    #[test]
+    fn an_executor_can_do_what_its_binding_advertises_and_advertised_is_what_it_implements() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = |name: &str| folder.path().join(name);
+        let folders = state::Folders { works: place("works"), segments: place("segments") };
+        for executor in [ExecutorKind::Shell, ExecutorKind::Agent] {
+            let all = ["inject", "interrupt", "resume"];
+            for some in 0..8_usize {
+                let has = |n: usize| some >> n & 1 == 1;
+                let advertised: Vec<&str> = (0..3).filter(|n| has(*n)).map(|n| all[n]).collect();
+                let text = SMALL
+                    .replace("\"shell\"", &format!("\"{}\"", executor.name()))
+                    .replace("isolation", &format!("capabilities = {advertised:?}\nisolation"));
+                let config = valid(&text);
+                let binding = config.scopes["main"].binding_of("review").expect("it has one");
+                let can = executors(&folders).of(Generation(1), binding).capabilities();
+                let holds_until_pin = can.holds_until_pin;
+                let (injects, interrupts, resumes) = (has(0), has(1), has(2));
+                let wanted = Capabilities { resumes, holds_until_pin, injects, interrupts };
+                assert_eq!(can, wanted, "{text}");
+                if advertised.len() == all.len() {
+                    assert_eq!(can, executor.implements());
+                }
+            }
+        }
+    }
 }

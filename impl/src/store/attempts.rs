@@ -56,6 +56,10 @@ pub struct Attempt {
     pub result: Option<String>,
     /// What its executor said of the delay of a retry, and what the law made of it. RETRY-16
     pub hint: Option<(RetryHint, HintFinding)>,
+    /// The event that interrupted it. CTRL-09
+    pub interrupt_event: Option<Seq>,
+    /// What its executor says it used so far, as JSON text.
+    pub usage: Option<String>,
 }
 
 impl Attempt {
@@ -90,7 +94,7 @@ macro_rules! select_attempt {
             "SELECT work, n, uid, status, phase, epoch, token, expires_at, trigger_event, parent, \
              woken_by, batch_epoch, start_reason, binding, generation, resumes, holds_until_pin, \
              metadata, started_at, ended_at, result, active, active_left, segment_at, retry, hint, \
-             hint_ms FROM attempt ",
+             hint_ms, injects, interrupts, interrupt_event, usage FROM attempt ",
             $rest
         )
     };
@@ -142,9 +146,9 @@ pub fn insert(tx: &mut dyn Tx, attempt: &Attempt) -> Result<(), StoreError> {
         "INSERT INTO attempt (work, n, uid, status, phase, epoch, token, expires_at, \
          trigger_event, parent, woken_by, batch_epoch, start_reason, binding, generation, resumes, \
          holds_until_pin, metadata, started_at, ended_at, result, active, active_left, segment_at, \
-         retry) \
+         retry, injects, interrupts) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-         ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+         ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
         &[
             attempt.work.into(),
             attempt.n.into(),
@@ -171,6 +175,8 @@ pub fn insert(tx: &mut dyn Tx, attempt: &Attempt) -> Result<(), StoreError> {
             length(attempt.active_left),
             attempt.segment_at.into(),
             (&retry).into(),
+            Value::Int(attempt.pin.injects.into()),
+            Value::Int(attempt.pin.interrupts.into()),
         ],
     )
     .map(drop)
@@ -223,11 +229,12 @@ fn hint(row: &dyn Row) -> Result<Option<(RetryHint, HintFinding)>, StoreError> {
     Ok(opt_word(row, 25, "attempt.hint")?.map(|finding| (hint, finding)))
 }
 
-/// The last attempt of a work below `before` that did not fail; 0 if every one did.
+/// The last attempt of a work below `before` that neither failed nor was interrupted; 0 if every one
+/// did or was.
 ///
 /// # Errors
 /// The machine failed.
-pub fn last_not_failed(
+pub fn last_with_answer(
     tx: &mut dyn Tx,
     work: WorkId,
     before: AttemptNo,
@@ -235,7 +242,7 @@ pub fn last_not_failed(
     let found = query_one(
         tx,
         "SELECT n FROM attempt WHERE work = ?1 AND n < ?2 AND status <> 'failed' \
-         ORDER BY n DESC LIMIT 1",
+         AND interrupt_event IS NULL ORDER BY n DESC LIMIT 1",
         &[work.into(), before.into()],
         |row| Ok(AttemptNo(row.small(0)?)),
     )?;
@@ -269,7 +276,7 @@ pub fn save(tx: &mut dyn Tx, attempt: &Attempt, epoch: Epoch) -> Result<(), Stor
         "UPDATE attempt SET status = ?3, phase = ?4, epoch = ?5, token = ?6, expires_at = ?7, \
          parent = ?8, woken_by = ?9, batch_epoch = ?10, start_reason = ?11, metadata = ?12, \
          ended_at = ?13, result = ?14, active_left = ?15, segment_at = ?16, hint = ?18, \
-         hint_ms = ?19 \
+         hint_ms = ?19, interrupt_event = ?20, usage = ?21 \
          WHERE work = ?1 AND n = ?2 AND epoch = ?17 AND status IN ('running', 'parked')",
         &[
             attempt.work.into(),
@@ -291,6 +298,8 @@ pub fn save(tx: &mut dyn Tx, attempt: &Attempt, epoch: Epoch) -> Result<(), Stor
             epoch.into(),
             attempt.hint.map(|(_, finding)| finding.word()).into(),
             attempt.hint.and_then(|(hint, _)| delay(hint)).map(Value::Int).into(),
+            attempt.interrupt_event.into(),
+            attempt.usage.as_deref().into(),
         ],
         "attempt: an open row moved inside its own transaction",
     )
@@ -379,6 +388,8 @@ pub fn read(row: &dyn Row) -> Result<Attempt, StoreError> {
             generation: Generation(row.int(14)?),
             resumes: row.int(15)? != 0,
             holds_until_pin: row.int(16)? != 0,
+            injects: row.int(27)? != 0,
+            interrupts: row.int(28)? != 0,
             active: opt_length(row, 21)?,
             retry: policy(row, 24)?,
         },
@@ -387,6 +398,8 @@ pub fn read(row: &dyn Row) -> Result<Attempt, StoreError> {
         ended_at: row.opt_int(19)?.map(Millis),
         result: row.opt_text(20)?.map(str::to_owned),
         hint: hint(row)?,
+        interrupt_event: row.opt_int(29)?.map(Seq),
+        usage: row.opt_text(30)?.map(str::to_owned),
         active_left: opt_length(row, 22)?,
         segment_at: Millis(row.int(23)?),
     })

@@ -231,12 +231,97 @@ const CHECKS: &[Check] = &[
               LEFT JOIN unrouted AS u ON u.event = e.seq LEFT JOIN mark AS m ON m.event = e.seq \
               WHERE (u.event IS NULL) = (m.event IS NULL)",
     },
-    // POLICY-08
+    // POLICY-08 POLICY-11 POLICY-19
     Check {
         name: "a queued or waking event is input of its work",
         sql: "SELECT 'event ' || m.event || ' and work ' || coalesce(m.work, 0) FROM mark AS m \
-              WHERE m.kind IN ('queued', 'woke') AND NOT EXISTS \
+              JOIN event AS e ON e.seq = m.event JOIN name AS t ON t.id = e.type \
+              WHERE (m.kind IN ('queued', 'woke', 'inject') \
+                  OR (m.kind = 'interrupt' AND t.text <> 'core.manual.interrupt')) AND NOT EXISTS \
               (SELECT 1 FROM input AS i WHERE i.work = m.work AND i.event = m.event)",
+    },
+    // POLICY-23 INJECT-24
+    Check {
+        name: "an open intent is for the running attempt of its work",
+        sql: "SELECT 'event ' || i.event || ' and attempt ' || i.attempt || ' of work ' || i.work \
+              FROM intent AS i LEFT JOIN attempt AS a ON a.work = i.work AND a.n = i.attempt \
+              WHERE i.status IN ('committed', 'dispatched') \
+              AND (coalesce(a.status, '') <> 'running' OR i.epoch > a.epoch)",
+    },
+    Check {
+        name: "a work counts its open intents",
+        sql: "SELECT 'work ' || w.id || ' counts ' || w.open_intents FROM work AS w \
+              WHERE w.open_intents <> (SELECT count(*) FROM intent AS i WHERE i.work = w.id \
+              AND (i.status = 'committed' OR i.status = 'dispatched'))",
+    },
+    // POLICY-11 POLICY-19 CTRL-02
+    Check {
+        name: "an intent is of an event that its mark says it of",
+        sql: "SELECT 'event ' || m.event || ' is ' || m.kind FROM mark AS m \
+              LEFT JOIN intent AS i ON i.event = m.event \
+              WHERE (m.kind IN ('inject', 'interrupt')) <> (i.event IS NOT NULL) \
+              OR (i.event IS NOT NULL AND (i.kind <> m.kind OR i.work <> coalesce(m.work, 0))) \
+              UNION ALL SELECT 'event ' || i.event || ' has no mark' FROM intent AS i \
+              WHERE NOT EXISTS (SELECT 1 FROM mark AS m WHERE m.event = i.event)",
+    },
+    // POLICY-26
+    Check {
+        name: "an intent is for an attempt that supports it",
+        sql: "SELECT 'event ' || i.event || ' and attempt ' || i.attempt || ' of work ' || i.work \
+              FROM intent AS i LEFT JOIN attempt AS a ON a.work = i.work AND a.n = i.attempt \
+              WHERE a.n IS NULL OR (i.kind = 'inject' AND a.injects = 0) \
+              OR (i.kind = 'interrupt' AND a.interrupts = 0)",
+    },
+    // POLICY-12 INJECT-12 INJECT-21
+    Check {
+        name: "an intent was tried exactly if its status says so",
+        sql: "SELECT 'event ' || event || ' is ' || status || ' after ' || sends || ' sends' \
+              FROM intent WHERE (dispatched_at IS NULL) <> (sends = 0) OR sends < 0 \
+              OR (status = 'committed' AND sends > 0) \
+              OR (status <> 'committed' AND status <> 'stale' AND sends = 0) \
+              OR (status IN ('committed', 'dispatched')) <> (settled_at IS NULL)",
+    },
+    // POLICY-20 POLICY-21 CTRL-09
+    Check {
+        name: "a fenced intent is what interrupted its attempt",
+        sql: "SELECT 'attempt ' || a.n || ' of work ' || a.work || ' and event ' || \
+              a.interrupt_event FROM attempt AS a WHERE a.interrupt_event IS NOT NULL \
+              AND (a.status <> 'cancelled' OR NOT EXISTS (SELECT 1 FROM intent AS i \
+              WHERE i.event = a.interrupt_event AND i.work = a.work AND i.attempt = a.n \
+              AND i.kind = 'interrupt' AND i.status = 'fenced')) \
+              UNION ALL SELECT 'event ' || i.event || ' fenced nothing' FROM intent AS i \
+              WHERE i.status = 'fenced' AND NOT EXISTS (SELECT 1 FROM attempt AS a \
+              WHERE a.work = i.work AND a.n = i.attempt AND a.interrupt_event = i.event)",
+    },
+    // INJECT-08 INJECT-17
+    Check {
+        name: "an input is proved exactly if its intent is consumed",
+        sql: "SELECT 'event ' || p.event || ' of work ' || p.work FROM input AS p \
+              WHERE p.proved <> 0 AND NOT EXISTS (SELECT 1 FROM intent AS i \
+              WHERE i.event = p.event AND i.work = p.work AND i.attempt = p.attempt \
+              AND i.kind = 'inject' AND i.status = 'consumed') \
+              UNION ALL SELECT 'event ' || i.event || ' of work ' || i.work FROM intent AS i \
+              WHERE i.status = 'consumed' AND NOT EXISTS (SELECT 1 FROM input AS p \
+              WHERE p.work = i.work AND p.attempt = i.attempt AND p.event = i.event \
+              AND p.proved = 1)",
+    },
+    // POLICY-33
+    Check {
+        name: "an input is withdrawn exactly if its error fallback was to drop it",
+        sql: "SELECT 'event ' || p.event || ' of work ' || p.work FROM input AS p \
+              WHERE p.attempt < 0 AND (p.attempt <> -1 OR NOT EXISTS (SELECT 1 FROM intent AS i \
+              WHERE i.event = p.event AND i.work = p.work AND i.status = 'fell_back' \
+              AND i.on_error = 'drop')) \
+              UNION ALL SELECT 'event ' || i.event || ' of work ' || i.work FROM intent AS i \
+              WHERE i.status = 'fell_back' AND (i.on_error IS NULL OR (i.on_error = 'drop') <> \
+              EXISTS (SELECT 1 FROM input AS p WHERE p.work = i.work AND p.attempt = -1 \
+              AND p.event = i.event))",
+    },
+    // POLICY-24 POLICY-28
+    Check {
+        name: "a fallback and its reason are recorded",
+        sql: "SELECT 'event ' || event || ' is ' || kind FROM mark WHERE asked IS NOT NULL \
+              AND (reason IS NULL OR work IS NULL OR (kind <> 'queued' AND kind <> 'drop'))",
     },
     // POLICY-10 WAKE-09
     Check {
@@ -248,7 +333,9 @@ const CHECKS: &[Check] = &[
     Check {
         name: "what is kept inert is no input",
         sql: "SELECT 'event ' || m.event || ' is ' || m.kind FROM mark AS m \
-              WHERE m.kind <> 'queued' AND m.kind <> 'woke' AND EXISTS \
+              JOIN event AS e ON e.seq = m.event JOIN name AS t ON t.id = e.type \
+              WHERE m.kind <> 'queued' AND m.kind <> 'woke' AND m.kind <> 'inject' \
+              AND (m.kind <> 'interrupt' OR t.text = 'core.manual.interrupt') AND EXISTS \
               (SELECT 1 FROM input AS i WHERE i.event = m.event)",
     },
     // OURS-02
@@ -298,12 +385,16 @@ const CHECKS: &[Check] = &[
         sql: "SELECT 'work ' || id || ' is ' || status FROM work WHERE idle_at IS NOT NULL \
               AND (status <> 'ready' OR standing = 1)",
     },
-    // ALIAS-02 ALIAS-11
+    // ALIAS-02 ALIAS-03 ALIAS-11: it goes on where the last one to the same source ended, which can
+    // be below the watermark.
     Check {
         name: "a subscription is active exactly while its wait is",
         sql: "SELECT 'subscription ' || s.id FROM subscription AS s JOIN wait AS x ON x.id = s.wait \
               WHERE (s.status = 'active') <> (x.status = 'active') OR s.work <> x.work \
-              OR s.checkpoint < x.after_seq",
+              OR (s.checkpoint < x.after_seq AND NOT EXISTS (SELECT 1 FROM subscription AS p \
+                  WHERE p.checkpoint <= s.checkpoint AND p.id = (SELECT max(l.id) \
+                  FROM subscription AS l WHERE l.work = s.work AND l.key = s.key \
+                  AND l.scope = s.scope AND l.id < s.id)))",
     },
     // ALIAS-05 ALIAS-07
     Check {
@@ -525,14 +616,29 @@ mod tests {
         store
     }
 
+    /// Works with intents at rest and an open one, sealed.
+    fn controlled() -> Store {
+        let store = Store::open_in_memory().expect("a database");
+        crate::law::testing::populate_controls(&store);
+        let mut session = store.session();
+        session.begin().expect("a transaction");
+        journal::seal(&mut session).expect("a seal");
+        session.commit().expect("a commit");
+        drop(session);
+        store
+    }
+
     /// Breaks a healthy database and answers which checks noticed.
     fn broken(sql: &str) -> Vec<&'static str> {
-        let store = healthy();
+        broken_in(&healthy(), sql)
+    }
+
+    fn broken_in(store: &Store, sql: &str) -> Vec<&'static str> {
         let conn = store.connection();
         conn.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;")
             .expect("no guards");
         conn.execute_batch(sql).expect("damage");
-        let mut checks: Vec<_> = examined(&store).iter().map(|found| found.check).collect();
+        let mut checks: Vec<_> = examined(store).iter().map(|found| found.check).collect();
         checks.dedup();
         checks
     }
@@ -564,7 +670,7 @@ mod tests {
             ("DELETE FROM mark", "an event is either unrouted or marked"),
             ("DELETE FROM input", "a queued or waking event is input of its work"),
             (
-                "INSERT INTO input SELECT work, 9, event, 9 FROM input",
+                "INSERT INTO input SELECT work, 9, event, 9, 0 FROM input",
                 "an event is input of one work, once",
             ),
             ("UPDATE mark SET kind = 'drop'", "what is kept inert is no input"),
@@ -643,6 +749,106 @@ mod tests {
             ("UPDATE event SET scope = 99", "the file is sound"),
         ] {
             assert!(broken(sql).contains(&check), "{sql}: {:?}", broken(sql));
+        }
+    }
+
+    #[test]
+    fn a_healthy_database_with_intents_has_no_findings() {
+        assert_eq!(examined(&controlled()), []);
+    }
+
+    #[test]
+    fn damage_of_intents_is_found_by_the_check_meant_for_it() {
+        for (sql, check) in [
+            (
+                "UPDATE intent SET attempt = 9 WHERE status = 'dispatched'",
+                "an open intent is for the running attempt of its work",
+            ),
+            (
+                "UPDATE intent SET epoch = 9 WHERE status = 'dispatched'",
+                "an open intent is for the running attempt of its work",
+            ),
+            (
+                "UPDATE intent SET status = 'committed' WHERE status = 'stale'",
+                "an open intent is for the running attempt of its work",
+            ),
+            ("UPDATE work SET open_intents = 3", "a work counts its open intents"),
+            (
+                "UPDATE intent SET status = 'accepted' WHERE status = 'dispatched'",
+                "a work counts its open intents",
+            ),
+            (
+                "UPDATE mark SET kind = 'queued' WHERE kind = 'inject'",
+                "an intent is of an event that its mark says it of",
+            ),
+            (
+                "UPDATE intent SET kind = 'interrupt'",
+                "an intent is of an event that its mark says it of",
+            ),
+            (
+                "DELETE FROM intent WHERE status = 'stale'",
+                "an intent is of an event that its mark says it of",
+            ),
+            (
+                "DELETE FROM mark WHERE kind = 'inject'",
+                "an intent is of an event that its mark says it of",
+            ),
+            ("UPDATE attempt SET injects = 0", "an intent is for an attempt that supports it"),
+            ("UPDATE attempt SET interrupts = 0", "an intent is for an attempt that supports it"),
+            (
+                "UPDATE intent SET sends = 0 WHERE status = 'accepted' OR status = 'consumed'",
+                "an intent was tried exactly if its status says so",
+            ),
+            (
+                "UPDATE intent SET settled_at = NULL",
+                "an intent was tried exactly if its status says so",
+            ),
+            (
+                "UPDATE intent SET dispatched_at = NULL",
+                "an intent was tried exactly if its status says so",
+            ),
+            (
+                "UPDATE attempt SET interrupt_event = NULL",
+                "a fenced intent is what interrupted its attempt",
+            ),
+            (
+                "UPDATE attempt SET interrupt_event = 1 WHERE interrupt_event IS NULL",
+                "a fenced intent is what interrupted its attempt",
+            ),
+            ("UPDATE input SET proved = 0", "an input is proved exactly if its intent is consumed"),
+            ("UPDATE input SET proved = 1", "an input is proved exactly if its intent is consumed"),
+            (
+                "UPDATE intent SET status = 'accepted' WHERE status = 'consumed'",
+                "an input is proved exactly if its intent is consumed",
+            ),
+            (
+                "UPDATE input SET attempt = 0 WHERE attempt = -1",
+                "an input is withdrawn exactly if its error fallback was to drop it",
+            ),
+            (
+                "UPDATE intent SET on_error = 'queue'",
+                "an input is withdrawn exactly if its error fallback was to drop it",
+            ),
+            (
+                "UPDATE input SET attempt = -1 WHERE attempt = 0",
+                "an input is withdrawn exactly if its error fallback was to drop it",
+            ),
+            ("UPDATE mark SET reason = NULL", "a fallback and its reason are recorded"),
+            (
+                "UPDATE mark SET asked = 'inject' WHERE kind = 'inject'",
+                "a fallback and its reason are recorded",
+            ),
+            (
+                "DELETE FROM input WHERE event IN (SELECT event FROM mark WHERE kind = 'inject')",
+                "a queued or waking event is input of its work",
+            ),
+            (
+                "INSERT INTO input SELECT work, 0, event, 0, 0 FROM mark WHERE kind = 'interrupt'",
+                "what is kept inert is no input",
+            ),
+        ] {
+            let noticed = broken_in(&controlled(), sql);
+            assert!(noticed.contains(&check), "{sql}: {noticed:?}");
         }
     }
 

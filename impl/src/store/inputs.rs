@@ -1,9 +1,15 @@
 //! `input`: events pending for, or consumed by, the attempts of a work. A row is added once and
-//! moves once, from pending to the claim that consumed it. POLICY-35
+//! moves once: from pending to the claim that consumed it, to the claim whose result proved it, or
+//! to what an error fallback withdrew. POLICY-35
 
-use crate::domain::{AttemptNo, Epoch, Seq, WorkId};
+use crate::domain::{AttemptNo, Epoch, Segment, Seq, WorkId};
 
 use super::engine::{StoreError, Tx, query_all, query_one};
+
+/// The place of pending input in the column `attempt`.
+pub const PENDING: i64 = 0;
+/// The place there of input that an error fallback withdrew. POLICY-33
+pub const WITHDRAWN: i64 = -1;
 
 /// Adds an event as pending input.
 ///
@@ -11,7 +17,7 @@ use super::engine::{StoreError, Tx, query_all, query_one};
 /// The machine failed, or it is pending input of this work already.
 pub fn insert(tx: &mut dyn Tx, work: WorkId, event: Seq) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO input (work, attempt, event, epoch) VALUES (?1, 0, ?2, 0)",
+        "INSERT INTO input (work, attempt, event, epoch, proved) VALUES (?1, 0, ?2, 0, 0)",
         &[work.into(), event.into()],
     )
     .map(drop)
@@ -60,13 +66,43 @@ pub fn consume(
     )
 }
 
+/// Hands one pending input to the claim whose result proves its consumption; `false` and no write if
+/// it is not pending. INJECT-17
+///
+/// # Errors
+/// The machine failed.
+pub fn prove(tx: &mut dyn Tx, work: WorkId, event: Seq, by: Segment) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE input SET attempt = ?3, epoch = ?4, proved = 1 \
+         WHERE work = ?1 AND attempt = 0 AND event = ?2",
+        &[work.into(), event.into(), by.attempt.into(), by.epoch.into()],
+    )?;
+    Ok(changed == 1)
+}
+
+/// Withdraws one pending input; `false` and no write if it is not pending. POLICY-33
+///
+/// # Errors
+/// The machine failed.
+pub fn withdraw(tx: &mut dyn Tx, work: WorkId, event: Seq) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE input SET attempt = -1 WHERE work = ?1 AND attempt = 0 AND event = ?2",
+        &[work.into(), event.into()],
+    )?;
+    Ok(changed == 1)
+}
+
 /// One event as input, and the claim that consumed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
     /// The event.
     pub event: Seq,
-    /// The attempt and claim that consumed it; `None` while pending.
+    /// The attempt and claim that consumed it; `None` while pending, or if it was withdrawn.
     pub consumed: Option<(AttemptNo, Epoch)>,
+    /// A result proved its consumption; no claim handed it over. INJECT-17
+    pub proved: bool,
+    /// An error fallback withdrew it. POLICY-33
+    pub withdrawn: bool,
 }
 
 /// Input of a work above `after`, in sequence order.
@@ -81,13 +117,14 @@ pub fn of_work(
 ) -> Result<Vec<Input>, StoreError> {
     query_all(
         tx,
-        "SELECT event, attempt, epoch FROM input WHERE work = ?1 AND event > ?2 \
+        "SELECT event, attempt, epoch, proved FROM input WHERE work = ?1 AND event > ?2 \
          ORDER BY event LIMIT ?3",
         &[work.into(), after.into(), limit.into()],
         |row| {
-            let (attempt, epoch) = (row.small(1)?, row.unsigned(2)?);
-            let consumed = (attempt > 0).then_some((AttemptNo(attempt), Epoch(epoch)));
-            Ok(Input { event: Seq(row.int(0)?), consumed })
+            let (event, withdrawn) = (Seq(row.int(0)?), row.int(1)? == WITHDRAWN);
+            let attempt = AttemptNo(if withdrawn { 0 } else { row.small(1)? });
+            let consumed = (attempt.0 > 0).then_some((attempt, Epoch(row.unsigned(2)?)));
+            Ok(Input { event, consumed, proved: row.int(3)? != 0, withdrawn })
         },
     )
 }
@@ -138,7 +175,7 @@ pub fn consumed_by(
     )
 }
 
-/// The beginning of the batch one claim consumed, and how many events it has in all.
+/// The beginning of the batch one claim was handed, and how many events it has in all.
 ///
 /// # Errors
 /// The machine failed.
@@ -152,13 +189,14 @@ pub fn batch_begins(
     let first = query_all(
         tx,
         "SELECT event FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3 \
-         ORDER BY event LIMIT ?4",
+         AND proved = 0 ORDER BY event LIMIT ?4",
         &[work.into(), attempt.into(), epoch.into(), limit.into()],
         |row| Ok(Seq(row.int(0)?)),
     )?;
     let count = query_one(
         tx,
-        "SELECT count(*) FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3",
+        "SELECT count(*) FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3 \
+         AND proved = 0",
         &[work.into(), attempt.into(), epoch.into()],
         |row| row.small(0),
     )?;
@@ -211,7 +249,7 @@ pub fn consumed_between(
     Ok((first, count.unwrap_or(0)))
 }
 
-/// The batch one claim consumed, in sequence order. POLICY-09
+/// The batch one claim was handed, in sequence order; what its result proved is not of it. POLICY-09
 ///
 /// # Errors
 /// The machine failed.
@@ -223,7 +261,8 @@ pub fn batch(
 ) -> Result<Vec<Seq>, StoreError> {
     query_all(
         tx,
-        "SELECT event FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3 ORDER BY event",
+        "SELECT event FROM input WHERE work = ?1 AND attempt = ?2 AND epoch = ?3 AND proved = 0 \
+         ORDER BY event",
         &[work.into(), attempt.into(), epoch.into()],
         |row| Ok(Seq(row.int(0)?)),
     )

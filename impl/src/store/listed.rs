@@ -4,10 +4,12 @@
 use type_safe_id::TypeSafeId;
 
 use crate::domain::{
-    AttemptNo, EventUid, Generation, Holds, Millis, WaitId, WaitUid, WorkId, WorkStatus, WorkUid,
+    AttemptNo, EventUid, Generation, Holds, Millis, Seq, WaitId, WaitUid, WorkId, WorkStatus,
+    WorkUid,
 };
 
 use super::engine::{Row, StoreError, Tx, Value, query_all, query_one};
+use super::intents::Intent;
 use super::rejections::Derived;
 use super::words::word;
 
@@ -242,7 +244,7 @@ pub struct ListedSubscription {
     /// The scope its events are accepted into.
     pub scope: String,
     /// Everything up to here is translated.
-    pub checkpoint: crate::domain::Seq,
+    pub checkpoint: Seq,
     /// Its wait is active.
     pub active: bool,
 }
@@ -266,7 +268,7 @@ pub fn subscription(
             Ok(ListedSubscription {
                 key: crate::domain::Key { source, external_id },
                 scope: row.text(2)?.to_owned(),
-                checkpoint: crate::domain::Seq(row.int(3)?),
+                checkpoint: Seq(row.int(3)?),
                 active: row.text(4)? == "active",
             })
         },
@@ -304,4 +306,32 @@ pub struct Relatives {
     pub successor: Option<WorkUid>,
     /// What it is a child of.
     pub parent: Option<WorkUid>,
+}
+
+/// An intent with its event's id at the edge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedIntent {
+    /// The intent.
+    pub intent: Intent,
+    /// Its event.
+    pub event: EventUid,
+}
+
+/// Intents of a work above the event `after`, in acceptance order.
+///
+/// # Errors
+/// The machine failed.
+pub fn intents(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    after: Seq,
+    limit: u32,
+) -> Result<Vec<ListedIntent>, StoreError> {
+    let rows = super::intents::of_work(tx, work, after, limit)?;
+    rows.into_iter()
+        .map(|intent| {
+            let event = super::events::uid(tx, intent.event)?;
+            Ok(ListedIntent { intent, event })
+        })
+        .collect()
 }

@@ -1,6 +1,6 @@
 //! `mark`: the one committed result of routing an event.
 
-use crate::domain::{Generation, MarkKind, Millis, Seq, WaitId, WorkId};
+use crate::domain::{ControlPolicy, Generation, MarkKind, Millis, Seq, WaitId, WorkId};
 
 use super::engine::{StoreError, Tx, query_one};
 use super::words::{Word as _, word};
@@ -18,8 +18,10 @@ pub struct Mark<'a> {
     pub wait: Option<WaitId>,
     /// The route that decided; `None` where none did.
     pub route: Option<&'a str>,
-    /// Why, where a person decided; for people.
+    /// Why, where a person decided, the route dropped it or a fallback stood in; for people.
     pub reason: Option<&'a str>,
+    /// The policy that was asked for, where a fallback stood in. POLICY-28
+    pub asked: Option<ControlPolicy>,
     /// The configuration it was decided under.
     pub generation: Generation,
     /// When.
@@ -32,8 +34,8 @@ pub struct Mark<'a> {
 /// The machine failed, or the event has one.
 pub fn insert(tx: &mut dyn Tx, mark: &Mark<'_>) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO mark (event, kind, work, wait, route, generation, at, reason) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO mark (event, kind, work, wait, route, generation, at, reason, asked) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         &[
             mark.event.into(),
             mark.kind.word().into(),
@@ -43,6 +45,7 @@ pub fn insert(tx: &mut dyn Tx, mark: &Mark<'_>) -> Result<(), StoreError> {
             mark.generation.into(),
             mark.at.into(),
             mark.reason.into(),
+            mark.asked.map(ControlPolicy::word).into(),
         ],
     )
     .map(drop)

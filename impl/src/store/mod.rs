@@ -14,6 +14,7 @@ pub mod generations;
 pub mod idempotency;
 pub mod identities;
 pub mod inputs;
+pub mod intents;
 pub mod journal;
 pub mod keys;
 pub mod listed;

@@ -4,11 +4,12 @@
 use serde::Serialize;
 
 use crate::domain::{
-    AttemptNo, AttemptStatus, Duration, Epoch, Generation, Hold, Incarnation, Key, MarkKind,
-    Millis, Phase, Provenance, Segment, Seq, StartReason, WaitId, WaitStatus, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, ControlPolicy, Duration, Epoch, Fallback, Generation, Hold,
+    Incarnation, IntentKind, IntentStatus, Key, MarkKind, Millis, Phase, Provenance, Segment, Seq,
+    StartReason, WaitId, WaitStatus, WorkId, WorkStatus,
 };
 
-use super::engine::{StoreError, Tx, query_all};
+use super::engine::{Row, StoreError, Tx, query_all};
 use super::rejections::Derived;
 use super::timers::Timer;
 use super::words::{opt_word, word};
@@ -63,12 +64,29 @@ pub struct SeenEvent {
     pub mark: Option<MarkKind>,
     /// The configuration its mark was made under.
     pub generation: Option<Generation>,
+    /// The policy that was asked for, where a fallback stood in.
+    pub asked: Option<ControlPolicy>,
+    /// How it is to reach a running attempt, and how far that came.
+    pub intent: Option<SeenIntent>,
     /// The work its mark associates it with.
     pub work: Option<WorkId>,
     /// The root of its chain.
     pub root: Seq,
     /// Steps from the root.
     pub depth: u32,
+}
+
+/// The intent of one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SeenIntent {
+    /// How it is to reach the attempt.
+    pub kind: IntentKind,
+    /// The attempt it was committed for.
+    pub attempt: AttemptNo,
+    /// Where it is.
+    pub status: IntentStatus,
+    /// What stands in where it fails.
+    pub on_error: Option<Fallback>,
 }
 
 /// One owned key.
@@ -117,6 +135,8 @@ pub struct SeenWork {
     pub attempt: Option<SeenAttempt>,
     /// Pending input, in sequence order.
     pub pending: Vec<Seq>,
+    /// Input that an error fallback withdrew, in sequence order.
+    pub withdrawn: Vec<Seq>,
     /// Consumed input: claim by claim, each batch in sequence order.
     pub consumed: Vec<SeenInput>,
     /// Its last wait.
@@ -144,8 +164,12 @@ pub struct SeenAttempt {
     pub active: Option<SeenActive>,
     /// What it was made for.
     pub trigger: Seq,
-    /// What its last segment consumed, in sequence order.
+    /// The claim that handed over its batch; a recovery goes on with the batch of the claim before.
+    pub batch_epoch: Epoch,
+    /// What its last segment was claimed with, in sequence order.
     pub batch: Vec<Seq>,
+    /// The event that interrupted it.
+    pub interrupt_event: Option<Seq>,
 }
 
 /// The active time of an open attempt.
@@ -245,13 +269,14 @@ fn events(tx: &mut dyn Tx) -> Result<Vec<SeenEvent>, StoreError> {
         tx,
         "SELECT e.seq, s.text, e.delivery, t.text, e.target, e.wait, m.kind, m.work, e.root, \
          e.depth, ks.text, k.external_id, e.derived, e.parent, e.by_work, e.by_attempt, c.event, \
-         m.generation, e.failed FROM event AS e \
+         m.generation, e.failed, m.asked, i.kind, i.attempt, i.status, i.on_error FROM event AS e \
          JOIN name AS s ON s.id = e.source \
          JOIN name AS t ON t.id = e.type \
          LEFT JOIN key AS k ON k.id = e.key \
          LEFT JOIN name AS ks ON ks.id = k.source \
          LEFT JOIN conflict AS c ON c.event = e.seq \
-         LEFT JOIN mark AS m ON m.event = e.seq ORDER BY e.seq",
+         LEFT JOIN mark AS m ON m.event = e.seq \
+         LEFT JOIN intent AS i ON i.event = e.seq ORDER BY e.seq",
         &[],
         |row| {
             Ok(SeenEvent {
@@ -277,9 +302,19 @@ fn events(tx: &mut dyn Tx) -> Result<Vec<SeenEvent>, StoreError> {
                 conflicting: row.opt_int(16)?.is_some(),
                 generation: row.opt_int(17)?.map(Generation),
                 failed: row.opt_small(18)?.map(AttemptNo),
+                asked: opt_word(row, 19, "mark.asked")?,
+                intent: intent(row)?,
             })
         },
     )
+}
+
+fn intent(row: &dyn Row) -> Result<Option<SeenIntent>, StoreError> {
+    let Some(kind) = opt_word(row, 20, "intent.kind")? else { return Ok(None) };
+    let attempt = AttemptNo(row.small(21)?);
+    let status = word(row, 22, "intent.status")?;
+    let on_error = opt_word(row, 23, "intent.on_error")?;
+    Ok(Some(SeenIntent { kind, attempt, status, on_error }))
 }
 
 fn keys(tx: &mut dyn Tx) -> Result<Vec<SeenKey>, StoreError> {
@@ -320,12 +355,8 @@ fn work(tx: &mut dyn Tx, row: &super::works::Work) -> Result<SeenWork, StoreErro
         excluded: row.marked,
         excluded_is_last: row.marked.is_some() && row.marked == last,
         attempt: row.attempt.map(|n| attempt(tx, row.id, n)).transpose()?,
-        pending: query_all(
-            tx,
-            "SELECT event FROM input WHERE work = ?1 AND attempt = 0 ORDER BY event",
-            &[row.id.into()],
-            |row| Ok(Seq(row.int(0)?)),
-        )?,
+        pending: input(tx, row.id, super::inputs::PENDING)?,
+        withdrawn: input(tx, row.id, super::inputs::WITHDRAWN)?,
         consumed: consumed(tx, row.id)?,
         wait: row.wait.map(|id| wait(tx, id)).transpose()?,
     })
@@ -352,8 +383,20 @@ fn attempt(tx: &mut dyn Tx, work: WorkId, n: AttemptNo) -> Result<SeenAttempt, S
         reason: row.reason,
         expires_at: row.expires_at,
         trigger: row.trigger,
+        batch_epoch: row.batch_epoch,
         batch: super::inputs::batch(tx, work, n, row.batch_epoch)?,
+        interrupt_event: row.interrupt_event,
     })
+}
+
+/// Input that no attempt has: pending or withdrawn.
+fn input(tx: &mut dyn Tx, work: WorkId, place: i64) -> Result<Vec<Seq>, StoreError> {
+    query_all(
+        tx,
+        "SELECT event FROM input WHERE work = ?1 AND attempt = ?2 ORDER BY event",
+        &[work.into(), place.into()],
+        |row| Ok(Seq(row.int(0)?)),
+    )
 }
 
 fn consumed(tx: &mut dyn Tx, work: WorkId) -> Result<Vec<SeenInput>, StoreError> {

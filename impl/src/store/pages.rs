@@ -4,13 +4,13 @@
 use type_safe_id::TypeSafeId;
 
 use crate::domain::{
-    AttemptNo, Epoch, EventUid, Key, MarkKind, Millis, Seq, TokenHash, WaitId, WaitUid, WorkId,
-    WorkStatus, WorkUid,
+    AttemptNo, ControlPolicy, Epoch, EventUid, IntentKind, IntentStatus, Key, MarkKind, Millis,
+    Seq, TokenHash, WaitId, WaitUid, WorkId, WorkStatus, WorkUid,
 };
 
 use super::engine::{Row, StoreError, Tx, Value, query_all, query_one};
 use super::rejections::Derived;
-use super::words::{Word as _, word};
+use super::words::{Word as _, opt_word, word};
 use super::works::{self, Work};
 use super::{attempts, events, keys, marks, names};
 
@@ -23,8 +23,12 @@ pub struct EventRow {
     pub mark: Option<MarkKind>,
     /// The route that decided.
     pub route: Option<String>,
-    /// Why, where a person decided.
+    /// Why, where a person decided, its route dropped it or a fallback stood in.
     pub reason: Option<String>,
+    /// The policy that was asked for, where a fallback stood in.
+    pub asked: Option<ControlPolicy>,
+    /// How it is to reach a running attempt, and how far that came.
+    pub intent: Option<(IntentKind, IntentStatus)>,
     /// Its identity came again with another body. OURS-17
     pub conflicting: bool,
     /// The work its mark associates it with.
@@ -60,7 +64,8 @@ macro_rules! select_event_row {
         concat!(
             "SELECT e.seq, e.uid, s.text, e.delivery, t.text, e.subject, e.occurred_at, \
              e.accepted_at, c.text, ks.text, k.external_id, e.target, e.parent, e.root, e.depth, \
-             e.by_work, e.by_attempt, m.kind, m.route, w.uid, p.uid, r.uid, m.reason, f.event \
+             e.by_work, e.by_attempt, m.kind, m.route, w.uid, p.uid, r.uid, m.reason, f.event, \
+             m.asked, i.kind, i.status \
              FROM event AS e \
              JOIN name AS s ON s.id = e.source \
              JOIN name AS t ON t.id = e.type \
@@ -71,6 +76,7 @@ macro_rules! select_event_row {
              LEFT JOIN name AS ks ON ks.id = k.source \
              LEFT JOIN mark AS m ON m.event = e.seq \
              LEFT JOIN conflict AS f ON f.event = e.seq \
+             LEFT JOIN intent AS i ON i.event = e.seq \
              LEFT JOIN work AS w ON w.id = m.work ",
             $rest
         )
@@ -80,13 +86,15 @@ macro_rules! select_event_row {
 fn event_row(row: &dyn Row) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         event: events::read(row)?,
-        mark: super::words::opt_word(row, 17, "mark.kind")?,
+        mark: opt_word(row, 17, "mark.kind")?,
         route: row.opt_text(18)?.map(str::to_owned),
         work: opt_uuid(row, 19)?.map(TypeSafeId::from_uuid),
         parent: opt_uuid(row, 20)?.map(TypeSafeId::from_uuid),
         root: TypeSafeId::from_uuid(row.uuid(21)?),
         reason: row.opt_text(22)?.map(str::to_owned),
         conflicting: row.opt_int(23)?.is_some(),
+        asked: opt_word(row, 24, "mark.asked")?,
+        intent: opt_word(row, 25, "intent.kind")?.zip(opt_word(row, 26, "intent.status")?),
     })
 }
 

@@ -7,9 +7,9 @@ mod shown;
 
 pub use find::{Found, find_attempt, find_event, find_wait, find_work};
 pub use loops::{
-    Claimable, Excluded, Running, claimable, claimable_scopes, due_idle, due_retries, due_timers,
-    excluded, expired, next_expiry, next_idle, next_retry, next_timer, running, unrouted,
-    wake_candidates,
+    Claimable, Excluded, Running, ToSend, claimable, claimable_scopes, due_idle, due_retries,
+    due_timers, excluded, expired, next_expiry, next_idle, next_retry, next_timer, running,
+    sending, to_send, unrouted, wake_candidates,
 };
 pub use shown::{
     Chain, Counts, EventFilter, ListedEvent, ListedWait, ListedWork, chain, counts, event,

@@ -2,7 +2,8 @@
 
 use super::rejections::Derived;
 use crate::domain::{
-    AttemptStatus, HintFinding, Hold, MarkKind, Phase, StartReason, WaitStatus, WorkStatus,
+    AttemptStatus, ControlPolicy, Fallback, HintFinding, Hold, IntentKind, IntentStatus, MarkKind,
+    Phase, SendAnswer, StartReason, WaitStatus, WorkStatus,
 };
 
 use super::engine::{Row, StoreError};
@@ -79,8 +80,19 @@ words! {
     StartReason { Start = "start", Next = "next", Resume = "resume" }
     WaitStatus { Active = "active", Woken = "woken", Cancelled = "cancelled" }
     Hold { Exhausted = "exhausted", CausalLimit = "causal_limit", Operator = "operator" }
+    ControlPolicy {
+        Queue = "queue", Inject = "inject", Interrupt = "interrupt", Drop = "drop",
+    }
+    Fallback { Queue = "queue", Drop = "drop" }
+    IntentKind { Inject = "inject", Interrupt = "interrupt" }
+    IntentStatus {
+        Committed = "committed", Dispatched = "dispatched", Accepted = "accepted",
+        NotAccepting = "not_accepting", Fenced = "fenced", FellBack = "fell_back",
+        Consumed = "consumed", Stale = "stale",
+    }
+    SendAnswer { Accepted = "accepted", NotAccepting = "not_accepting", Failed = "failed" }
     MarkKind {
-        Queued = "queued", Woke = "woke", Unmatched = "unmatched", Drop = "drop",
+        Queued = "queued", Inject = "inject", Interrupt = "interrupt", Woke = "woke", Unmatched = "unmatched", Drop = "drop",
         Close = "close", Terminal = "terminal", OperatorDrop = "operator_drop",
         ReplaySuspect = "replay_suspect", Release = "release", Continuation = "continuation",
         StaleRetry = "stale_retry",

@@ -58,6 +58,8 @@ pub struct Work {
     pub pending_count: u32,
     /// XOR of their sequences.
     pub pending_xor: i64,
+    /// Intents that may still be sent, or heard of; only while an attempt runs.
+    pub open_intents: u32,
     /// Why it does not start.
     pub holds: Holds,
     /// Failures counted so far.
@@ -97,6 +99,12 @@ impl Work {
     pub fn owns(&mut self, key: KeyId) {
         self.first_key.get_or_insert(key);
         self.grew = true;
+    }
+
+    /// Notes that one of several is pending no more.
+    pub const fn take_pending(&mut self, event: Seq) {
+        self.pending_count = self.pending_count.saturating_sub(1);
+        self.pending_xor ^= event.0;
     }
 
     /// Notes that none is pending any more.
@@ -148,6 +156,7 @@ impl Work {
         number(self.marked.map(|segment| segment.attempt.0.into()));
         number(self.marked.map(|segment| segment.epoch.0.cast_signed()));
         number(self.backoff.map(|n| n.0.into()));
+        number(Some(self.open_intents.into()));
         let mut text = |value: Option<&str>| {
             hasher.write(value.unwrap_or("-").as_bytes());
             hasher.write_u8(0);
@@ -173,7 +182,7 @@ macro_rules! select_work {
              wait, wait_status, winner, pending_count, pending_xor, holds, failures, root, depth, \
              next_trigger, next_parent, marked_attempt, marked_epoch, reason, standing, \
              predecessor, parent, first_key, idle_at, closed_by, backoff, retry_at, \
-             retry_disabled FROM work ",
+             retry_disabled, open_intents FROM work ",
             $rest
         )
     };
@@ -208,8 +217,8 @@ pub struct NewRow {
 pub fn insert(tx: &mut dyn Tx, new: &NewRow) -> Result<Work, StoreError> {
     tx.execute(
         "INSERT INTO work (uid, scope, kind, created_by, created_at, since, status, revision, \
-         pending_count, pending_xor, holds, failures, standing, predecessor, parent) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?5, 'ready', 1, 0, 0, 0, 0, ?6, ?7, ?8)",
+         pending_count, pending_xor, open_intents, holds, failures, standing, predecessor, parent) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?5, 'ready', 1, 0, 0, 0, 0, 0, ?6, ?7, ?8)",
         &[
             (&new.uid.uuid()).into(),
             new.scope.into(),
@@ -263,7 +272,8 @@ pub fn save(tx: &mut dyn Tx, work: &mut Work, now: Millis) -> Result<(), StoreEr
          pending_count = ?11, pending_xor = ?12, holds = ?13, failures = ?14, root = ?15, \
          depth = ?16, next_trigger = ?17, next_parent = ?18, marked_attempt = ?19, \
          marked_epoch = ?20, reason = ?21, first_key = ?23, idle_at = ?24, closed_by = ?25, \
-         backoff = ?26, retry_at = ?27, retry_disabled = ?28 WHERE id = ?1 AND revision = ?22",
+         backoff = ?26, retry_at = ?27, retry_disabled = ?28, open_intents = ?29 \
+         WHERE id = ?1 AND revision = ?22",
         &[
             work.id.into(),
             work.since.into(),
@@ -293,6 +303,7 @@ pub fn save(tx: &mut dyn Tx, work: &mut Work, now: Millis) -> Result<(), StoreEr
             work.backoff.into(),
             work.retry.map(|timer| timer.fire_at).into(),
             work.retry.map(|timer| Value::Int(timer.disabled.into())).into(),
+            work.open_intents.into(),
         ],
         "work: a row moved inside its own transaction",
     )
@@ -403,6 +414,7 @@ pub fn read(row: &dyn Row) -> Result<Work, StoreError> {
         closed_by: row.opt_int(29)?.map(Seq),
         backoff: row.opt_small(30)?.map(AttemptNo),
         retry: retry(row)?,
+        open_intents: row.small(33)?,
         seen: (status, attempt),
         grew: false,
     })

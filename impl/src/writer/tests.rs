@@ -50,6 +50,8 @@ fn claim(work: WorkId, seed: u8) -> Command {
         holds_until_pin: true,
         active: None,
         retry: RetryPolicy::default(),
+        injects: false,
+        interrupts: false,
     };
     let token = Token::from_bytes([seed; 32]).hash();
     let attempt_uid = TypeSafeId::new();

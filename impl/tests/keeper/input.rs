@@ -3,26 +3,26 @@
 use std::fs;
 use std::time::Duration;
 
-use abide::extension::executor::Executor;
-use abide::keeper::client::{ClientError, Controller, KeeperRef};
+use abide::keeper::client::ClientError;
 use abide::keeper::folder::{Ending, Progress};
 use abide::keeper::inbox::{Inbox, LINE_MAX};
 use abide::keeper::processes::Handle;
 use abide::keeper::protocol::{Denial, Launch};
 use rustix::process::Signal;
 
-use crate::support::{COMPLETED, Ground, Raw, appeared, ended, gone, soon, started};
+use crate::support::{Raw, appeared, gone, soon};
 
 /// A keeper whose command reads its input.
 async fn reading(script: &str) -> Raw {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let launch = Launch {
-        version: Launch::version(true),
+        version: Launch::version(true, false),
         command: ["/bin/sh", "-c", script].iter().map(Into::into).collect(),
         dir: folder.path().to_owned(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         grace_ms: 200,
         input: true,
+        events: false,
     };
     let line = serde_json::to_string(&launch).expect("it is plain data");
     Raw::launch(&line).await.in_folder(folder)
@@ -31,7 +31,9 @@ async fn reading(script: &str) -> Raw {
 fn code(error: &ClientError) -> Denial {
     match error {
         ClientError::Refused { code, .. } => *code,
-        ClientError::Io(_) | ClientError::Unverified(_) => panic!("not refused: {error}"),
+        ClientError::Io(_) | ClientError::Older { .. } | ClientError::Unverified(_) => {
+            panic!("not refused: {error}")
+        }
     }
 }
 
@@ -52,7 +54,7 @@ async fn acknowledged_lines_are_written_in_order_whoever_holds_the_other_end() {
     second.input("c", "three").await.expect("it is kept");
     assert_eq!(
         code(&second.input("c", "other").await.expect_err("it has that name")),
-        Denial::Invalid
+        Denial::OtherLine
     );
     second.close_input().await.expect("it is closed");
     // Closed or not, what was kept is kept, and the conversation goes on.
@@ -154,17 +156,36 @@ async fn what_is_no_line_is_refused_and_the_next_is_heard() {
 
 #[tokio::test]
 async fn a_command_that_was_launched_to_read_nothing_reads_nothing() {
-    let ground = Ground::new();
-    let shell = ground.script("cat > got; echo up > up; while [ ! -e go ]; do sleep 0.02; done");
-    let metadata = started(&shell, &ground).await;
-    appeared(&ground.file("up")).await;
-    let keeper: KeeperRef = serde_json::from_str(&metadata.0).expect("it holds one");
-    let mut controller = Controller::open(&ground.folder(), &keeper).await.expect("it is ours");
-    let refused = controller.input("a", "one").await.expect_err("it reads nothing");
-    assert_eq!(code(&refused), Denial::Invalid);
+    let launch = include_str!("version-1/launch.json");
+    let raw = Raw::launch(launch).await;
+    let mut controller = raw.controller().await;
+    controller.proceed().await.expect("it proceeds");
+    for refused in [controller.input("a", "one").await, controller.deliver("a", "one").await] {
+        assert_eq!(code(&refused.expect_err("it reads nothing")), Denial::Invalid);
+    }
     assert_eq!(controller.inbox().await.expect("an answer"), None);
-    assert!(!ground.segment_file("inbox.ndjson").exists());
-    fs::write(ground.file("go"), "").expect("it is written");
-    assert_eq!(ended(&shell, &metadata).await, COMPLETED);
-    shell.release(&metadata);
+    assert!(!raw.folder.inbox().exists() && !raw.folder.events().exists());
+}
+
+/// EXEC-09: what is offered while the command works goes the way of all input, until it is closed.
+#[tokio::test]
+async fn what_is_delivered_is_input_until_it_is_closed_or_the_result_is_declared() {
+    let raw =
+        reading("cat > got.new; mv got.new got; while [ ! -e go ]; do sleep 0.02; done").await;
+    let mut controller = raw.controller().await;
+    controller.proceed().await.expect("it proceeds");
+    controller.deliver("a", "one").await.expect("it is kept");
+    controller.deliver("a", "one").await.expect("it is kept already");
+    fs::write(raw.folder.result(), "{}").expect("it is written");
+    controller.deliver("a", "one").await.expect("it is kept, whatever came since");
+    let late = controller.deliver("b", "late").await.expect_err("its result is there");
+    assert_eq!(code(&late), Denial::Closed);
+    fs::remove_file(raw.folder.result()).expect("it is there");
+    let late = controller.deliver("b", "late").await.expect_err("it was said once");
+    assert_eq!(code(&late), Denial::Closed);
+    controller.close_input().await.expect("it is closed");
+    fs::write(raw.file("go"), "").expect("it is written");
+    gone(&raw.keeper()).await;
+    assert_eq!(fs::read_to_string(raw.file("got")).expect("it read to the end"), "one\n");
+    assert!(!raw.folder.events().exists(), "it reads its standard input");
 }

@@ -102,6 +102,7 @@ async fn the_command_gets_its_environment_and_nothing_of_ours() {
     names.sort_unstable();
     let expected = [
         "ABIDE_DIR",
+        "ABIDE_INBOX",
         "ABIDE_REASON",
         "ABIDE_REQUEST",
         "ABIDE_SOCKET",

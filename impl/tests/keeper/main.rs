@@ -5,8 +5,11 @@
 
 mod adopt;
 mod agent;
+mod conformance;
 mod daemon;
+mod inject;
 mod input;
+mod interrupt;
 mod launch;
 mod stop;
 mod support;

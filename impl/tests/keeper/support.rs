@@ -61,6 +61,8 @@ impl Ground {
             command: command.iter().map(ToString::to_string).collect(),
             env: vec!["PATH".into()],
             resumes: true,
+            injects: true,
+            interrupts: true,
             grace: Duration::from_millis(200),
         }
     }

@@ -1,12 +1,16 @@
 //! The toolbelt against a door that answers what the test says.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::{Arc, Mutex};
 
+use abide::domain::EventUid;
 use abide::extension::request::RequestFile;
+use abide::keeper::acks;
 use abide::keeper::folder::{Folder, write_json};
+use abide::keeper::inbox::begin;
 use abide::keeper::socket;
 use axum::Router;
 use axum::body::Bytes;
@@ -84,6 +88,7 @@ impl Belt {
             .env("ABIDE_SOCKET", self.socket())
             .env("ABIDE_TOKEN_FILE", self.folder.token())
             .env("ABIDE_REQUEST", self.folder.request())
+            .env("ABIDE_INBOX", self.folder.events())
             .output();
         let output = soon(output).await.expect("it runs");
         (output.status.code().expect("it exits"), output)
@@ -92,6 +97,20 @@ impl Belt {
     fn calls(&self) -> Vec<Call> {
         self.calls.lock().expect("no test panics inside").clone()
     }
+}
+
+/// Gives the command of this belt events to read, as its keeper would.
+fn given(belt: &Belt, numbers: &[u128]) -> Vec<String> {
+    let mut ids = Vec::new();
+    for n in numbers {
+        let id = EventUid::from_uuid(uuid::Uuid::from_u128(*n)).to_string();
+        let line = json!({"abideid": id, "data": "\u{9b}"}).to_string();
+        begin(&belt.folder.inbox(), &id, &line).expect("it is written");
+        let file = fs::OpenOptions::new().append(true).create(true).open(belt.folder.events());
+        file.expect("a file").write_all(format!("{line}\n").as_bytes()).expect("it is written");
+        ids.push(id);
+    }
+    ids
 }
 
 fn problem(status: u16, code: &str) -> Value {
@@ -273,6 +292,132 @@ async fn a_hint_is_declared_with_a_failure_as_it_was_given_and_with_nothing_else
         assert_eq!(belt.tool(&["result", outcome, "--retry-after", "45m"]).await.0, 2);
     }
     assert!(kept().contains("failed"));
+}
+
+/// EXEC-07: nobody serves the door, and nobody has to.
+#[tokio::test]
+async fn events_are_shown_until_they_are_acknowledged_without_any_daemon() {
+    let belt = Belt::new();
+    let (code, output) = belt.tool(&["inbox"]).await;
+    assert_eq!((code, output.stdout.len()), (0, 0), "{output:?}");
+    let ids = given(&belt, &[1, 2, 3]);
+    let shown = async || {
+        let (code, output) = belt.tool(&["inbox"]).await;
+        assert_eq!((code, stderr(&output).as_str()), (0, ""));
+        String::from_utf8(output.stdout).expect("it is text")
+    };
+    let text = shown().await;
+    assert_eq!(text.lines().count(), 3);
+    let (id, event) = text.lines().next().and_then(|line| line.split_once(' ')).expect("two words");
+    let event: Value = serde_json::from_str(event).expect("it is JSON");
+    assert_eq!(
+        (id, &event["abideid"], &event["data"]),
+        (ids[0].as_str(), &json!(ids[0]), &json!("\u{9b}"))
+    );
+    assert!(!text.contains('\u{9b}'), "a terminal would act on it");
+
+    let (code, output) = belt.tool(&["ack", &ids[1]]).await;
+    assert_eq!((code, output.stdout.len(), stderr(&output).as_str()), (0, 0, ""));
+    assert_eq!(belt.tool(&["ack", &ids[1]]).await.0, 0, "it may be said again");
+    let text = shown().await;
+    assert_eq!(text.lines().count(), 2);
+    assert!(!text.contains(&ids[1]));
+    assert_eq!(belt.tool(&["ack", &ids[0], &ids[2], &ids[0]]).await.0, 0);
+    assert_eq!(shown().await, "");
+    assert_eq!(acks::consumed(&belt.folder).expect("readable").len(), 3);
+}
+
+/// EXEC-05
+#[tokio::test]
+async fn what_is_not_in_the_inbox_is_not_acknowledged_and_ends_with_1() {
+    let belt = Belt::new();
+    let ids = given(&belt, &[1]);
+    let stranger = EventUid::from_uuid(uuid::Uuid::from_u128(9)).to_string();
+    for other in [stranger.as_str(), "evt_1", "", "4", "\u{1b}[31m"] {
+        let (code, output) = belt.tool(&["ack", &ids[0], other]).await;
+        let said = stderr(&output);
+        assert!(
+            code == 1 && said.contains("is not in the inbox") && said.lines().count() == 1,
+            "{said}"
+        );
+        assert!(!said.contains('\u{1b}'));
+    }
+    assert!(!belt.folder.acks().exists());
+    assert_eq!(belt.tool(&["ack"]).await.0, 2);
+    let outside = std::process::Command::new(ABIDE).args(["tool", "inbox"]).env_clear().output();
+    let outside = outside.expect("it runs");
+    assert!(outside.status.code() == Some(2) && stderr(&outside).contains("ABIDE_INBOX"));
+}
+
+#[tokio::test]
+async fn an_acknowledgement_that_the_disk_does_not_take_ends_with_75() {
+    let belt = Belt::new();
+    let ids = given(&belt, &[1]);
+    // No file may grow, which is an error to whoever does not hear the signal.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" tool ack \"$1\"";
+    let mut command = tokio::process::Command::new("/bin/sh");
+    command.args(["-c", script, ABIDE, &ids[0]]).env_clear();
+    let output = command.env("ABIDE_INBOX", belt.folder.events()).output();
+    let output = soon(output).await.expect("it runs");
+    let code = output.status.code();
+    assert!(code == Some(75) && stderr(&output).contains("try later"), "{output:?}");
+}
+
+/// It does not become a file by waiting.
+#[tokio::test]
+async fn an_acknowledgement_where_no_file_can_be_ends_with_1() {
+    let belt = Belt::new();
+    let ids = given(&belt, &[1]);
+    let acks = belt.folder.acks();
+    let refused = async |what: &str| {
+        let (code, output) = belt.tool(&["ack", &ids[0]]).await;
+        let said = stderr(&output);
+        assert!(code == 1 && said.contains("no file") && !said.contains("later"), "{what}: {said}");
+    };
+    fs::create_dir(&acks).expect("a folder");
+    refused("a folder").await;
+    fs::remove_dir(&acks).expect("it is there");
+    std::os::unix::fs::symlink("/dev/null", &acks).expect("a link");
+    refused("a link").await;
+    fs::remove_file(&acks).expect("it is there");
+    let made = std::process::Command::new("mkfifo").arg(&acks).status();
+    assert!(made.expect("it runs").success());
+    refused("a pipe").await;
+}
+
+/// Every process that a command starts may have taken something in.
+#[tokio::test]
+async fn acknowledgements_of_several_processes_at_once_do_not_lose_one_another() {
+    let belt = Belt::new();
+    let ids = given(&belt, &(1..=12).collect::<Vec<_>>());
+    let acknowledged = ids.iter().map(|id| {
+        let mut command = tokio::process::Command::new(ABIDE);
+        command.args(["tool", "ack", id]).env_clear().env("ABIDE_INBOX", belt.folder.events());
+        command.spawn().expect("it starts")
+    });
+    for mut process in acknowledged.collect::<Vec<_>>() {
+        assert!(soon(process.wait()).await.expect("it ends").success());
+    }
+    let consumed = acks::consumed(&belt.folder).expect("readable");
+    assert_eq!(consumed.iter().map(ToString::to_string).collect::<Vec<_>>(), ids);
+}
+
+#[tokio::test]
+async fn an_inbox_is_listened_to_until_nothing_comes_any_more() {
+    let belt = Belt::new();
+    let first = given(&belt, &[1]);
+    let mut listening = tokio::process::Command::new(ABIDE);
+    listening.args(["tool", "inbox", "--wait", "2s"]).env_clear();
+    listening.env("ABIDE_INBOX", belt.folder.events()).stdout(std::process::Stdio::piped());
+    let mut listening = listening.spawn().expect("it starts");
+    let stdout = listening.stdout.take().expect("it is piped");
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
+    let mut next = async || soon(lines.next_line()).await.expect("it is text");
+    assert!(next().await.expect("a line").starts_with(&first[0]));
+    let second = given(&belt, &[2]);
+    assert!(next().await.expect("a line").starts_with(&second[0]));
+    assert_eq!(next().await, None);
+    assert!(soon(listening.wait()).await.expect("it ends").success());
 }
 
 #[tokio::test]

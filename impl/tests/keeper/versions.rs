@@ -1,13 +1,14 @@
-//! Two builds of one program: a keeper lives through upgrades of its daemon. The folders `version-1`
-//! and `version-2` hold what these versions wrote and said, word for word. They do not change; whatever
-//! changes here has to go on understanding them. OURS-19
+//! Two builds of one program: a keeper lives through upgrades of its daemon. The folders `version-1`,
+//! `version-2` and `version-3` hold what these versions wrote and said, word for word. They do not
+//! change; whatever changes here has to go on understanding them. OURS-19
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use abide::domain::{Epoch, Token};
+use abide::domain::{Epoch, EventUid, Token};
 use abide::executor::shell::Shell;
-use abide::extension::executor::{Credentials, Executor, Exit, Metadata};
+use abide::extension::executor::{Credentials, Executor, Exit, InjectError, Injection, Metadata};
+use abide::keeper::acks;
 use abide::keeper::client::{ClientError, Controller, KeeperRef};
 use abide::keeper::folder::{Ending, Folder, Progress};
 use abide::keeper::identity::Identity;
@@ -37,6 +38,12 @@ const SECOND: Version = Version {
     launch: include_str!("version-2/launch.json"),
     ready: include_str!("version-2/ready.json"),
     conversation: include_str!("version-2/conversation.txt"),
+};
+
+const THIRD: Version = Version {
+    launch: include_str!("version-3/launch.json"),
+    ready: include_str!("version-3/ready.json"),
+    conversation: include_str!("version-3/conversation.txt"),
 };
 
 const METADATA: &str = include_str!("version-1/metadata.json");
@@ -106,6 +113,11 @@ async fn a_daemon_of_version_2_is_understood() {
     understood(&SECOND).await;
 }
 
+#[tokio::test]
+async fn a_daemon_of_version_3_is_understood() {
+    understood(&THIRD).await;
+}
+
 async fn understood(version: &Version) {
     let raw = Raw::launch(version.launch).await;
     let (keeper, secret) = (raw.keeper(), raw.folder.read_secret().expect("it is there"));
@@ -146,8 +158,10 @@ fn keeper_of(
                 let request = parsed(&line);
                 let name = request["request"].as_str().expect("a request").to_owned();
                 let known = version.exchanges().into_iter().rev().find(|(known, _)| {
-                    let known = parsed(&filled(known, &me, &secret, 7));
-                    // Of the arguments only those of a greeting are fixed.
+                    let mut known = parsed(&filled(known, &me, &secret, 7));
+                    // Of the arguments only those of a greeting are fixed, and what it speaks at most
+                    // is for the greeting to say.
+                    known.as_object_mut().expect("an object").remove("upto");
                     known["request"] == request["request"]
                         && (name != "hello" || says(&request, &known))
                 });
@@ -181,6 +195,12 @@ async fn a_keeper_of_version_1_is_adopted_and_controlled() {
     let credentials = Credentials { epoch: Epoch(2), token: token(2) };
     soon(shell.recover(&metadata, &credentials)).await.expect("it is adopted");
     shell.proceed(&metadata).await.expect("it goes on");
+    // What it has no word for it is not asked, and that is certain. EXEC-02
+    let injection = Injection { event: EventUid::new(), body: json!({"id": "e"}), repeated: false };
+    let answer = shell.inject(&metadata, &injection).await;
+    assert!(matches!(answer, Err(InjectError::NotAccepting { .. })), "{answer:?}");
+    // It has no word for an interrupt, and can be stopped.
+    shell.interrupt(&metadata).await.expect("it can be stopped");
 
     let keeper: KeeperRef = serde_json::from_str(&metadata.0).expect("it holds one");
     let mut controller = Controller::open(&folder, &keeper).await.expect("it is the recorded one");
@@ -194,7 +214,8 @@ async fn a_keeper_of_version_1_is_adopted_and_controlled() {
     let heard = heard.lock().expect("no test panics inside").clone();
     let expected =
         ["hello", "credentials", "hello", "proceed", "hello", "input", "status", "status", "stop"];
-    assert_eq!(heard, expected);
+    let greetings_alone = ["hello", "hello"];
+    assert_eq!(heard, [&expected[..5], &greetings_alone, &expected[5..]].concat());
 }
 
 #[tokio::test]
@@ -209,9 +230,51 @@ async fn a_keeper_of_version_2_keeps_input() {
     let mut controller = Controller::open(&folder, &reference).await.expect("it is the one");
     assert_eq!(controller.version(), 2);
     controller.input("a", "one").await.expect("it is kept");
+    let older = controller.deliver("b", "two").await.expect_err("it has no word for it");
+    assert!(matches!(older, ClientError::Older { version: 2, .. }));
     controller.close_input().await.expect("it is closed");
     let inbox = controller.inbox().await.expect("an answer").expect("there is one");
     assert!(inbox.accepted == 1 && inbox.closed);
+}
+
+#[tokio::test]
+async fn a_keeper_of_version_3_takes_lines_and_remembers_an_interrupt() {
+    let root = tempfile::tempdir().expect("a temporary folder");
+    let folder = Folder::create(root.path().join("att-1")).expect("a new folder");
+    let secret = token(7);
+    folder.write_secret(&secret).expect("it is written");
+    keeper_of(&THIRD, &folder, &secret);
+    let keeper = Identity::current().expect("/proc is there");
+    let reference = KeeperRef { keeper, secret: secret.hash() };
+    let mut controller = Controller::open(&folder, &reference).await.expect("it is the one");
+    assert_eq!(controller.version(), 3);
+    controller.deliver("a", "one").await.expect("it is kept");
+    controller.interrupt().await.expect("it is told");
+    assert!(controller.interrupted().await.expect("an answer"));
+}
+
+/// EXEC-11: a process may have been told and have answered long before this build.
+#[tokio::test]
+async fn what_a_keeper_of_version_3_left_is_read() {
+    let root = tempfile::tempdir().expect("a temporary folder");
+    let folder = Folder::create(root.path().join("att-1")).expect("a new folder");
+    let files = [
+        ("exit.json", include_str!("version-3/exit.json")),
+        ("interrupt.json", include_str!("version-3/interrupt.json")),
+        ("inbox.ndjson", include_str!("version-3/inbox.ndjson")),
+        ("events.ndjson", include_str!("version-3/events.ndjson")),
+        ("acks.ndjson", include_str!("version-3/acks.ndjson")),
+    ];
+    for (name, text) in files {
+        std::fs::write(folder.file(name), text).expect("it is written");
+    }
+    let exit = folder.read_exit().expect("readable").expect("it is there");
+    let inbox = Progress { accepted: 3, written: 2, closed: false };
+    assert_eq!((exit.ending, exit.inbox), (Ending::Killed(15), Some(inbox)));
+    assert_eq!(folder.read_interrupt().expect("readable").map(|file| file.version), Some(3));
+    let two = EventUid::from_uuid(uuid::Uuid::from_u128(2));
+    assert_eq!(acks::consumed(&folder).expect("readable"), [two]);
+    assert_eq!(Inbox::open(folder.inbox()).expect("it opens").progress().accepted, 3);
 }
 
 #[tokio::test]

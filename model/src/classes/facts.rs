@@ -1,14 +1,14 @@
 //! The facts that tell one class from another.
 
 use crate::action::Kind;
-use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
-use crate::outcome::{Outcome, Receipt, Recovery, RouteMark, Start};
+use crate::index::{DeliveryIx, EventIx, Proofs, WaitIx, WorkIx, below};
+use crate::outcome::{Outcome, Receipt, Recovery, Refusal, RouteMark, Start};
 use crate::state::{
-    AttemptStatus, Exclusion, Facts, Flag, Holds, Input, Phase, Process, Proposal, Timer,
-    WaitStatus, WorkStatus,
+    AttemptStatus, Exclusion, Facts, Fallback, Flag, Holds, Input, IntentKind, IntentStatus,
+    Message, Phase, Process, Proposal, Timer, WaitStatus, WorkStatus,
 };
 use crate::view::{LeaseView, lease};
-use crate::worlds::{Decision, Does, Exhausted, Origin, World};
+use crate::worlds::{Control, ControlPolicy, Decision, Does, Exhausted, Origin, World};
 
 /// The guard facts of a Work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,6 +75,12 @@ pub struct WorkFacts {
     pub full: bool,
     /// Its own scope alone, without what lies in it or above it, would have room.
     pub full_elsewhere: bool,
+    /// An intent for its running attempt is open.
+    pub intents: bool,
+    /// Its attempt supports interrupt.
+    pub interruptible: bool,
+    /// The current configuration would say otherwise.
+    pub repinned: bool,
 }
 
 /// The guard facts of a wait.
@@ -157,6 +163,21 @@ pub struct EventFacts {
     pub translated: u8,
     /// It is the retry of the attempt whose backoff stands.
     pub retries: bool,
+    /// The control its route wants of the running attempt of its Work, which has it (0), or has not, with no fallback (1), to
+    /// queue (2) or to drop (3).
+    pub policy: Option<(ControlPolicy, u8)>,
+    /// What stands in if that control fails.
+    pub on_error: Fallback,
+    /// Its intent.
+    pub intent: IntentKind,
+    /// What became of that.
+    pub intent_status: IntentStatus,
+    /// It was committed for an earlier attempt than the last.
+    pub of_another: bool,
+    /// Where its message is, if that is known.
+    pub message: Message,
+    /// It is pending input.
+    pub pending: bool,
 }
 
 /// An outcome without its numbers and names.
@@ -173,6 +194,7 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
     let WorkFacts { status, holds, stands, attempt, phase, lease, woken, pending, .. } = facts;
     let blank = WorkFacts::default();
     let held = WorkFacts { attempt, phase, lease, ..blank };
+    let (intents, interruptible) = (facts.intents, facts.interruptible);
     match kind {
         Kind::CommitRoute => WorkFacts {
             status,
@@ -208,9 +230,11 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
             last: facts.last,
             owed: facts.owed && facts.last == 2,
             process: facts.process,
+            intents,
             ..held
         },
         Kind::Complete => WorkFacts {
+            intents,
             pending,
             owed: facts.owed,
             stands,
@@ -219,6 +243,7 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
             ..held
         },
         Kind::Fail => WorkFacts {
+            intents,
             pending,
             stands,
             failures: facts.failures,
@@ -229,8 +254,15 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
             launched: facts.launched,
             ..held
         },
-        Kind::RegisterWait => WorkFacts { pending, ..held },
+        Kind::RegisterWait => WorkFacts { pending, intents, ..held },
+        Kind::Dispatch | Kind::SettleDispatch => {
+            WorkFacts { pending, holds, failures: facts.failures, ..held }
+        }
+        Kind::Interrupt => {
+            WorkFacts { status, attempt, phase, interruptible, repinned: facts.repinned, ..blank }
+        }
         Kind::ClaimRecovery => WorkFacts {
+            intents,
             pending,
             restored: facts.restored,
             voided: facts.voided,
@@ -251,20 +283,25 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
             failures: facts.failures,
             ..blank
         },
-        Kind::Launch | Kind::Proceed | Kind::LetGo | Kind::ProcessEnds | Kind::KeeperDies => {
-            WorkFacts {
-                attempt,
-                phase,
-                process: facts.process,
-                left: facts.left,
-                holding: facts.holding,
-                ..blank
-            }
-        }
+        Kind::Launch
+        | Kind::Proceed
+        | Kind::LetGo
+        | Kind::ProcessEnds
+        | Kind::KeeperDies
+        | Kind::Deliver
+        | Kind::TakeIn => WorkFacts {
+            attempt,
+            phase,
+            process: facts.process,
+            left: facts.left,
+            holding: facts.holding,
+            ..blank
+        },
         Kind::Vacate | Kind::ProcessExits => {
             WorkFacts { status, excluded: facts.excluded, ..blank }
         }
         Kind::Cancel => WorkFacts {
+            intents,
             status,
             holds,
             excluded: facts.excluded,
@@ -304,6 +341,51 @@ pub(super) fn guards_on_work(kind: Kind, facts: WorkFacts) -> WorkFacts {
     }
 }
 
+/// What the law comes to look at of a Work before it answers so, as far as controls and proofs go.
+pub(super) fn seen_of_work(
+    kind: Kind,
+    outcome: Outcome,
+    proofs: u16,
+    facts: WorkFacts,
+) -> WorkFacts {
+    let WorkFacts { attempt, phase, lease, .. } = facts;
+    let blank = WorkFacts::default();
+    let unknown = outcome == Outcome::Refused(Refusal::UnknownIntent);
+    let unauthorised =
+        matches!(outcome, Outcome::Refused(Refusal::StaleAuthority | Refusal::LeaseExpired));
+    let repeated = matches!(outcome, Outcome::Duplicate(_));
+    // A late answer is late whatever became of its attempt, and an answer to nothing is that first of all.
+    if kind == Kind::SettleDispatch && (repeated || unknown) {
+        return blank;
+    }
+    // A request made before is answered as it was then.
+    if kind == Kind::Interrupt && repeated {
+        return blank;
+    }
+    // Authority is looked at first, so the rest of the Work has no say; of results, those that name nothing show that.
+    if unauthorised {
+        let held = WorkFacts { attempt, phase, lease, ..blank };
+        return if proofs == 0 { held } else { WorkFacts { phase, ..blank } };
+    }
+    // Only what is done ends what is on its way, and a fence has to leave the rest of its Work alone.
+    let sends = matches!(kind, Kind::Dispatch | Kind::SettleDispatch);
+    if sends && !outcome.accepted() {
+        return WorkFacts { attempt, phase, lease, ..blank };
+    }
+    WorkFacts { intents: facts.intents && outcome.accepted(), ..facts }
+}
+
+/// What the law comes to look at of an event before it answers so, as far as controls go.
+pub(super) fn seen_of_event(outcome: Outcome, facts: EventFacts) -> EventFacts {
+    match outcome {
+        Outcome::Accepted(_) | Outcome::Deferred(_) => facts,
+        // Nothing was tried, so nothing failed.
+        Outcome::Duplicate(_) | Outcome::Conflict | Outcome::Refused(_) => {
+            EventFacts { policy: None, on_error: Fallback::None, ..facts }
+        }
+    }
+}
+
 /// Acceptance and evaluation do not look at what routing would do.
 pub(super) fn guards_on_event(kind: Kind, facts: EventFacts) -> EventFacts {
     let EventFacts { accepted, mark, proposal, origin, resolves, out_of_turn, .. } = facts;
@@ -324,7 +406,28 @@ pub(super) fn guards_on_event(kind: Kind, facts: EventFacts) -> EventFacts {
             repeated: 0,
             translated: 0,
             deepest: facts.deepest && facts.reopens,
+            policy: facts.policy.filter(|_| mark == RouteMark::Unrouted),
+            on_error: if mark == RouteMark::Unrouted { facts.on_error } else { blank.on_error },
+            intent: IntentKind::None,
+            intent_status: IntentStatus::None,
+            of_another: false,
+            message: Message::None,
+            pending: false,
             ..facts
+        },
+        Kind::Dispatch | Kind::SettleDispatch => EventFacts {
+            intent: facts.intent,
+            intent_status: facts.intent_status,
+            of_another: facts.of_another,
+            on_error: if kind == Kind::SettleDispatch { facts.on_error } else { blank.on_error },
+            pending: facts.pending,
+            ..blank
+        },
+        Kind::Deliver | Kind::TakeIn => EventFacts {
+            intent: facts.intent,
+            intent_status: facts.intent_status,
+            message: facts.message,
+            ..blank
         },
         Kind::Drop => {
             EventFacts { accepted, mark, origin, resolves, out_of_turn, proposal, ..blank }
@@ -371,6 +474,7 @@ pub(super) fn guards_on_event(kind: Kind, facts: EventFacts) -> EventFacts {
         | Kind::Detach
         | Kind::Restore
         | Kind::ReleaseRestore
+        | Kind::Interrupt
         | Kind::Tick
         | Kind::Crash
         | Kind::ProcessExits
@@ -390,6 +494,7 @@ pub(super) fn work_facts(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkFa
     };
     let whole = world.binding(ix).active;
     let deep = |event: EventIx| state.event(event).depth >= world.depth_max;
+    let interruptible = state.supports(world, ix, IntentKind::Interrupt);
     WorkFacts {
         status: work.status,
         holds: work.holds,
@@ -425,6 +530,9 @@ pub(super) fn work_facts(world: &World, state: &dyn Facts, ix: WorkIx) -> WorkFa
         full: state.full(world, work.scope),
         full_elsewhere: state.full(world, work.scope)
             && state.works().iter().filter(runs).count() < world.capacity,
+        intents: !state.open_intents(ix).is_empty(),
+        interruptible,
+        repinned: world.controls(ix, state.current().generation).interrupts != interruptible,
     }
 }
 
@@ -526,7 +634,70 @@ pub(super) fn event_facts(world: &World, state: &dyn Facts, ix: EventIx) -> Even
             (Origin::Retry(_, attempt), Some(work)) => state.work(work).backoff == attempt,
             (_, _) => false,
         },
+        policy: work.and_then(|work| policy_facts(world, state, work, &decision.control)),
+        on_error: match event.intent.kind {
+            IntentKind::None => decision.control.on_error,
+            IntentKind::Inject | IntentKind::Interrupt => event.intent.on_error,
+        },
+        intent: event.intent.kind,
+        intent_status: event.intent.status,
+        of_another: event
+            .work
+            .work()
+            .is_some_and(|work| state.work(work).attempt.number != event.intent.attempt),
+        message: event.intent.message,
+        pending: event.input == Input::Pending,
     }
+}
+
+/// What a route wants of a running attempt, and what stands in if it lacks that.
+fn policy_facts(
+    world: &World,
+    state: &dyn Facts,
+    work: WorkIx,
+    control: &Control,
+) -> Option<(ControlPolicy, u8)> {
+    let queues = *control == Control::QUEUE;
+    if queues || state.work(work).status != WorkStatus::Running {
+        return None;
+    }
+    let lacks = match control.fallback {
+        _ if state.supports(world, work, control.policy.needs()) => 0,
+        Fallback::None => 1,
+        Fallback::Queue => 2,
+        Fallback::Drop => 3,
+    };
+    Some((control.policy, lacks))
+}
+
+/// Which kinds of proof a result brings: of a pending inject intent by its status (bits 0 to 7), of one that is pending no
+/// more (8), of another attempt's (9), of an interrupt (10), of no intent of the Work (11), of what was sent to another
+/// Work (12), of one that arrived and was then claimed (13).
+pub(super) fn proof_facts(state: &dyn Facts, work: WorkIx, proofs: Proofs) -> u16 {
+    let claimed = |status, event| {
+        let arrived = matches!(status, IntentStatus::Accepted | IntentStatus::FellBack);
+        arrived && !state.is_input(event, work, Input::Withdrawn)
+    };
+    let bit = |event: EventIx| {
+        let Some(intent) = state.intent(work, event) else {
+            let sent_to_another = matches!(
+                state.event(event).intent.status,
+                IntentStatus::Dispatched | IntentStatus::Accepted | IntentStatus::FellBack
+            );
+            return if sent_to_another { 1 << 12 } else { 1 << 11 };
+        };
+        match intent.kind {
+            IntentKind::None | IntentKind::Interrupt => 1 << 10,
+            IntentKind::Inject if intent.attempt != state.work(work).attempt.number => 1 << 9,
+            IntentKind::Inject if state.is_input(event, work, Input::Pending) => {
+                1_u16 << (intent.status as u8).saturating_sub(1)
+            }
+            IntentKind::Inject if claimed(intent.status, event) => 1 << 13,
+            IntentKind::Inject => 1 << 8,
+        }
+    };
+    let known = proofs.events().filter(|event| event.at() < state.events().len());
+    known.map(bit).fold(0, |all, one| all | one)
 }
 
 /// What a wait's subscription has to do with a source event.
@@ -616,5 +787,9 @@ fn receipt_kind(world: &World, receipt: Receipt) -> u8 {
         Receipt::Routed { mark: RouteMark::ReplaySuspect, .. } => 20,
         Receipt::Routed { mark: RouteMark::Release, .. } => 21,
         Receipt::Routed { mark: RouteMark::StaleRetry, .. } => 22,
+        Receipt::Routed { mark: RouteMark::Inject, .. } => 23,
+        Receipt::Routed { mark: RouteMark::Interrupt, .. } => 24,
+        Receipt::Dispatched { kind, .. } => 25 + kind as u8,
+        Receipt::Settled(status) => 28 + status as u8,
     }
 }

@@ -1,8 +1,10 @@
 //! Attempts: claimed under a lease, launched in two steps, ended once.
 
 use crate::action::{Authority, Ending, Hint};
-use crate::index::{EventIx, Maybe, WorkIx, below};
-use crate::law::{Law, causality, exclude_segment, processes, release, retry, unauthorised};
+use crate::index::{EventIx, Maybe, Proofs, WorkIx, below};
+use crate::law::{
+    Law, causality, exclude_segment, intents, processes, release, retry, unauthorised,
+};
 use crate::mutants::Mutant;
 use crate::outcome::{Deferral, Outcome, Receipt, Refusal, Start};
 use crate::state::{
@@ -63,7 +65,15 @@ pub(super) fn claim(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome 
         cause,
         generation,
         active,
+        interrupted_by: if resumes || law.broken(Mutant::CauseOutlivesAttempt) {
+            before.interrupted_by
+        } else {
+            Maybe::NONE
+        },
     };
+    if law.broken(Mutant::IntentRetargeted) {
+        intents::retarget(state, work);
+    }
     Receipt::Claimed { attempt, start }.into()
 }
 
@@ -75,6 +85,12 @@ fn not_startable(law: &Law, state: &impl Facts, ix: WorkIx) -> Option<Outcome> {
             return Some(Refusal::Terminal.into());
         }
         // A lease that is over ends no attempt: it is recovered, not replaced. LEASE-03
+        WorkStatus::Running
+            if law.broken(Mutant::ReplacementBeforeFence)
+                && intents::interrupting(state, ix).is_some() =>
+        {
+            return None;
+        }
         WorkStatus::Running if !law.broken(Mutant::ClaimWhileRunning) => {
             return Some(Refusal::AttemptOpen.into());
         }
@@ -171,6 +187,8 @@ fn take_input(law: &Law, state: &mut impl Facts, work: WorkIx, trigger: Maybe) {
             Input::Pending => Input::Batch,
             Input::Batch | Input::Consumed => Input::Consumed,
             Input::No => Input::No,
+            // What an error fallback withdrew comes to no attempt. POLICY-33
+            Input::Withdrawn => Input::Withdrawn,
         };
     }
 }
@@ -228,25 +246,48 @@ pub(super) fn complete(
     state: &mut impl Facts,
     work: WorkIx,
     by: Authority,
-    ending: Ending,
-    declares: bool,
+    (ending, declares): (Ending, bool),
+    proofs: Proofs,
 ) -> Outcome {
-    if let Some(refusal) = unauthorised(law, state, work, by) {
+    let granted = !proofs.is_empty() && law.broken(Mutant::ProofGrantsAuthority);
+    if let Some(refusal) = unauthorised(law, state, work, by)
+        && !granted
+    {
         return refusal.into();
     }
     if state.work(work).attempt.phase != Phase::Pinned {
         return Refusal::NotRunning.into();
     }
-    let more = state.has_pending(work) && !law.broken(Mutant::CompleteDropsPending);
+    if let Some(refusal) = intents::unproved(law, state, work, proofs) {
+        return refusal.into();
+    }
+    // What the result proves is consumed before anything is judged. DONE-07
+    let ignored = match ending {
+        Ending::Completed => law.broken(Mutant::ProofIgnoredOnCompletion),
+        Ending::Handoff => law.broken(Mutant::ProofIgnoredOnHandoff),
+    };
+    let named = if ignored { Proofs::NONE } else { proofs };
+    let proved = intents::proved(law, state, work, named);
+    let pending = match law.broken(Mutant::CompletionJudgesFirst) {
+        true => state.has_pending(work),
+        false => intents::leaves_pending(law, state, work, proved),
+    };
+    let more = pending && !law.broken(Mutant::CompleteDropsPending);
     let stands = law.stands(state, work) && !law.broken(Mutant::StandingCompletes);
     let handed_off = ending == Ending::Handoff && !law.broken(Mutant::HandoffCompletes);
     let open = more || stands || handed_off;
     // An event that already resolves to the Work would otherwise come to a Work that has ended. DONE-02
-    if !open && owed_a_route(law, state, work) && !law.broken(Mutant::CompleteOverUnrouted) {
+    let overlooked = law.broken(Mutant::CompleteOverUnrouted)
+        || (state.has_pending(work) && law.broken(Mutant::CompleteOverProofs));
+    if !open && owed_a_route(law, state, work) && !overlooked {
+        if law.broken(Mutant::ConflictKeepsProof) {
+            intents::consume(law, state, proved);
+        }
         return Outcome::Conflict;
     }
     let cause = state.work(work).attempt.cause.event();
-    release(state, work, AttemptStatus::Completed);
+    intents::consume(law, state, proved);
+    release(law, state, work, AttemptStatus::Completed);
     let ended = state.work_mut(work);
     ended.status = if open { WorkStatus::Ready } else { WorkStatus::Completed };
     // The next failure is the first again. RETRY-10
@@ -296,6 +337,7 @@ pub(super) fn fail(
     work: WorkIx,
     by: Authority,
     hint: Hint,
+    proofs: Proofs,
 ) -> Outcome {
     if let Some(refusal) = unauthorised(law, state, work, by) {
         return refusal.into();
@@ -307,7 +349,14 @@ pub(super) fn fail(
         return Outcome::Conflict;
     }
     let may_run = may_have_launched(law, state, work);
+    // What it took in is consumed like what it was claimed with. INJECT-29
+    let named = if law.broken(Mutant::ProofIgnoredOnFailure) { Proofs::NONE } else { proofs };
+    let proved = intents::proved(law, state, work, named);
+    intents::consume(law, state, proved);
     retry::admit(law, state, work, hint);
+    if law.broken(Mutant::FailureReturnsInput) {
+        intents::give_back(state, work);
+    }
     if may_run && !law.broken(Mutant::FailedLaunchUnmarked) {
         exclude_segment(state, work);
     }

@@ -2,7 +2,7 @@
 
 use crate::action::Expect;
 use crate::index::{Maybe, WorkIx};
-use crate::law::{Law, exclude_segment, misnamed, release};
+use crate::law::{Law, exclude_segment, intents, misnamed, release};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal};
 use crate::state::{
@@ -88,7 +88,13 @@ fn cancel_attempt(law: &Law, state: &mut impl Facts, work: WorkIx) {
     if !before.status.open() || (parked && law.broken(Mutant::CancelLeavesAttempt)) {
         return;
     }
-    release(state, work, AttemptStatus::Cancelled);
+    let told = intents::interrupting(state, work);
+    release(law, state, work, AttemptStatus::Cancelled);
+    if let Some(event) = told
+        && law.broken(Mutant::CancelRecordsInterrupt)
+    {
+        state.work_mut(work).attempt.interrupted_by = event.into();
+    }
     if law.broken(Mutant::CancelStopsProcess) {
         state.work_mut(work).process = Process::None;
     }

@@ -9,6 +9,7 @@ mod cancel;
 mod causality;
 mod holds;
 mod ingress;
+mod intents;
 mod ownership;
 mod processes;
 mod recovery;
@@ -85,7 +86,9 @@ pub fn step(law: &Law, state: &mut (impl Facts + Copy), action: Action) -> Outco
         Action::World(Env::Proceed { work }) => processes::proceed(law, state, work),
         Action::World(Env::LetGo { work }) => processes::let_go(state, work),
         Action::World(Env::ProcessEnds { work }) => processes::ends(state, work),
-        Action::World(Env::KeeperDies { work }) => processes::keeper_dies(state, work),
+        Action::World(Env::KeeperDies { work }) => processes::keeper_dies(law, state, work),
+        Action::World(Env::Deliver { event }) => processes::deliver(law, state, event),
+        Action::World(Env::TakeIn { event }) => processes::take_in(state, event),
     }
 }
 
@@ -97,10 +100,19 @@ fn perform(law: &Law, state: &mut impl Facts, commit: Commit) -> Outcome {
         Commit::ClearNeverHanded { work, by } => attempts::clear_never_handed(law, state, work, by),
         Commit::Pin { work, by } => attempts::pin(law, state, work, by),
         Commit::Renew { work, by } => attempts::renew(law, state, work, by),
-        Commit::Complete { work, by, ending, declares } => {
-            attempts::complete(law, state, work, by, ending, declares)
+        Commit::Complete { work, by, ending, declares, proofs } => {
+            attempts::complete(law, state, work, by, (ending, declares), proofs)
         }
-        Commit::Fail { work, by, hint } => attempts::fail(law, state, work, by, hint),
+        Commit::Fail { work, by, hint, proofs } => {
+            attempts::fail(law, state, work, by, hint, proofs)
+        }
+        Commit::Dispatch { work, by, event } => intents::dispatch(law, state, work, by, event),
+        Commit::SettleDispatch { work, by, event, answer } => {
+            intents::settle(law, state, work, by, event, answer)
+        }
+        Commit::Interrupt { work, expect, request, implemented } => {
+            intents::interrupt(law, state, work, expect, request, implemented)
+        }
         Commit::FireRetry { work, attempt } => retry::fire(law, state, work, attempt),
         Commit::Retry { work, expect, request } => {
             retry::by_hand(law, state, work, expect, request)
@@ -108,8 +120,8 @@ fn perform(law: &Law, state: &mut impl Facts, commit: Commit) -> Outcome {
         Commit::Detach { work, by } => recovery::detach(law, state, work, by),
         Commit::Restore => restore::restore(law, state),
         Commit::ReleaseRestore { request } => restore::release(law, state, request),
-        Commit::RegisterWait { work, by, wait, after } => {
-            waits::register(law, state, work, by, wait, after)
+        Commit::RegisterWait { work, by, wait, after, proofs } => {
+            waits::register(law, state, work, by, (wait, after), proofs)
         }
         Commit::Wake { wait } => waits::wake(law, state, wait),
         Commit::FireTimer { wait } => timers::fire(law, state, wait),
@@ -202,8 +214,9 @@ fn exclude_segment(state: &mut impl Facts, work: WorkIx) {
     state.work_mut(work).excluded = Exclusion::LastSegment;
 }
 
-/// Ends the authority of the last attempt. LEASE-06
-fn release(state: &mut impl Facts, work: WorkIx, status: AttemptStatus) {
+/// Ends the authority of the last attempt, and with it what was to reach its segment. LEASE-06 POLICY-23
+fn release(law: &Law, state: &mut impl Facts, work: WorkIx, status: AttemptStatus) {
+    intents::expire(law, state, work, status);
     let attempt = &mut state.work_mut(work).attempt;
     attempt.status = status;
     attempt.phase = Phase::None;

@@ -219,7 +219,12 @@ pub(super) fn create_by_hand(law: &Law, state: &mut impl Facts, request: Deliver
     let (parent, authorised) = match def.asks {
         Some(Ask::Create { parent, authorised }) => (parent, authorised),
         Some(
-            Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore,
+            Ask::Replay(_)
+            | Ask::Reopen(_)
+            | Ask::Release(_)
+            | Ask::Retry(_)
+            | Ask::Interrupt(_)
+            | Ask::ReleaseRestore,
         )
         | None => (None, false),
     };

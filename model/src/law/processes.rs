@@ -3,11 +3,11 @@
 //! A host is gone with its daemon; a process is not. What the surroundings offer depends on these facts (`worlds/`), so a
 //! law that starts too much or too early shows here.
 
-use crate::index::WorkIx;
+use crate::index::{EventIx, WorkIx, below};
 use crate::law::Law;
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal};
-use crate::state::{AttemptStatus, Facts, Flag, Phase, Process};
+use crate::state::{AttemptStatus, Facts, Flag, IntentKind, IntentStatus, Message, Phase, Process};
 
 /// A claim brings a host; in worlds without the crash grain nobody knows of it.
 pub(super) fn attach(law: &Law, state: &mut impl Facts, work: WorkIx) {
@@ -96,13 +96,64 @@ pub(super) fn ends(state: &mut impl Facts, work: WorkIx) -> Outcome {
     Receipt::Done.into()
 }
 
+/// The message of an inject intent that was dispatched reaches the keeper, which has it for good. INJECT-03
+pub(super) fn deliver(law: &Law, state: &mut impl Facts, event: EventIx) -> Outcome {
+    let sent = state.event(event).intent;
+    let tried = match sent.status {
+        IntentStatus::Dispatched => true,
+        IntentStatus::Committed => law.broken(Mutant::DeliveredBeforeSent),
+        IntentStatus::None
+        | IntentStatus::Accepted
+        | IntentStatus::NotAccepting
+        | IntentStatus::Fenced
+        | IntentStatus::FellBack
+        | IntentStatus::Consumed
+        | IntentStatus::Stale => false,
+    };
+    let under_way = sent.kind == IntentKind::Inject && tried;
+    if !under_way || sent.message != Message::None || !kept(state, event) {
+        return Refusal::NotDispatched.into();
+    }
+    state.event_mut(event).intent.message = Message::Delivered;
+    Receipt::Done.into()
+}
+
+/// The process takes in what its keeper has, and its result will name it. INJECT-08
+pub(super) fn take_in(state: &mut impl Facts, event: EventIx) -> Outcome {
+    let delivered = state.event(event).intent.message == Message::Delivered;
+    if !delivered || process_of(state, event) != Process::Running {
+        return Refusal::NotRunning.into();
+    }
+    state.event_mut(event).intent.message = Message::TakenIn;
+    Receipt::Done.into()
+}
+
+/// A keeper takes messages as long as it has a process that may take them in.
+fn kept(state: &impl Facts, event: EventIx) -> bool {
+    matches!(process_of(state, event), Process::Held | Process::Running)
+}
+
+fn process_of(state: &impl Facts, event: EventIx) -> Process {
+    state.event(event).work.work().map_or(Process::None, |work| state.work(work).process)
+}
+
+/// With the keeper goes what it was given and what it would have reported.
+fn lose_messages(law: &Law, state: &mut impl Facts, work: WorkIx) {
+    for event in below(law.world.slots()).map(EventIx) {
+        if state.intent(work, event).is_some() {
+            state.event_mut(event).intent.message = Message::None;
+        }
+    }
+}
+
 /// The keeper dies: a held process with it, a running one runs on, a result is lost. ADOPT-19
-pub(super) fn keeper_dies(state: &mut impl Facts, work: WorkIx) -> Outcome {
+pub(super) fn keeper_dies(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome {
     let lost = state.work_mut(work);
     lost.process = match lost.process {
         Process::Running => Process::Unkept,
         Process::Held | Process::Finished => Process::Lost,
         Process::None | Process::Unkept | Process::Lost => return Refusal::NotRunning.into(),
     };
+    lose_messages(law, state, work);
     Receipt::Done.into()
 }

@@ -2,7 +2,7 @@
 
 use crate::action::{Authority, Hint, Verdict};
 use crate::index::{EventIx, WorkIx, below};
-use crate::law::{Law, exclude_segment, processes, release, retry, unauthorised};
+use crate::law::{Law, exclude_segment, intents, processes, release, retry, unauthorised};
 use crate::mutants::Mutant;
 use crate::outcome::{Deferral, Outcome, Receipt, Recovery, Refusal};
 use crate::state::{AttemptStatus, Exclusion, Facts, Flag, Input, Phase, Process, WorkStatus};
@@ -36,6 +36,9 @@ pub(super) fn claim(law: &Law, state: &mut impl Facts, work: WorkIx) -> Outcome 
         processes::leave_behind(state, work);
     }
     processes::attach(law, state, work);
+    if law.broken(Mutant::IntentDiesWithRecovery) {
+        intents::expire(law, state, work, AttemptStatus::Running);
+    }
     if how == Recovery::Relaunch && law.broken(Mutant::RelaunchCounts) {
         state.work_mut(work).failures += 1;
     }
@@ -168,8 +171,11 @@ pub(super) fn detach(law: &Law, state: &mut impl Facts, work: WorkIx, by: Author
         detached.process = Process::Lost;
     }
     if law.broken(Mutant::DetachEndsAttempt) {
-        release(state, work, AttemptStatus::Cancelled);
+        release(law, state, work, AttemptStatus::Cancelled);
         state.work_mut(work).status = WorkStatus::Ready;
+    }
+    if law.broken(Mutant::IntentDiesWithDetach) {
+        intents::outdate(state);
     }
     Receipt::Done.into()
 }

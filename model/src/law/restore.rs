@@ -1,7 +1,7 @@
 //! Restoring from a backup: nothing that was granted before is valid, and nothing starts until a person says so.
 
 use crate::index::{DeliveryIx, WorkIx};
-use crate::law::{Law, enqueue, ingress, mark};
+use crate::law::{Law, enqueue, ingress, intents, mark};
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal, RouteMark};
 use crate::state::{AttemptStatus, Facts, Flag, Phase, WorkStatus};
@@ -34,6 +34,12 @@ pub(super) fn restore(law: &Law, state: &mut impl Facts) -> Outcome {
             work.attempt.status = AttemptStatus::Cancelled;
             work.status = WorkStatus::Ready;
         }
+    }
+    if law.broken(Mutant::IntentDiesWithRestore) {
+        intents::outdate(state);
+    }
+    if law.broken(Mutant::RestoreForgetsSends) {
+        intents::unsend(state);
     }
     Receipt::Done.into()
 }

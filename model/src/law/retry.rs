@@ -49,7 +49,7 @@ fn count(law: &Law, state: &impl Facts, work: WorkIx) -> u8 {
 pub(super) fn admit(law: &Law, state: &mut impl Facts, work: WorkIx, hint: Hint) {
     let (count, last) = (count(law, state, work), uses_up(law, state, work));
     let Policy { steps, exhausted, .. } = *policy(law, state, work);
-    release(state, work, AttemptStatus::Failed);
+    release(law, state, work, AttemptStatus::Failed);
     if law.broken(Mutant::FailureDropsPending) {
         for event in state.input(work, Input::Pending) {
             state.event_mut(event).input = Input::No;

@@ -1,11 +1,13 @@
 //! Routing: evaluate against a snapshot, commit against the truth, in the order of each Work.
 
 use crate::index::{EventIx, WorkIx, below};
-use crate::law::{Law, cancel, enqueue, mark, ownership, processes, retry, waits};
+use crate::law::{Law, cancel, enqueue, intents, mark, ownership, processes, retry, waits};
 use crate::mutants::Mutant;
 use crate::outcome::{Deferral, Outcome, Receipt, Refusal, RouteMark};
-use crate::state::{AttemptStatus, Facts, Holds, Proposal, WorkStatus};
-use crate::worlds::{Decision, Does, Origin};
+use crate::state::{
+    AttemptStatus, Facts, Fallback, Holds, Input, IntentKind, Proposal, WorkStatus,
+};
+use crate::worlds::{Control, ControlPolicy, Decision, Does, Origin};
 
 /// Reads an unrouted event and keeps a proposal; durable truth stays as it is. ROUTE-12 ROUTE-14
 pub(super) fn evaluate(state: &mut impl Facts, event: EventIx) -> Outcome {
@@ -18,6 +20,7 @@ pub(super) fn evaluate(state: &mut impl Facts, event: EventIx) -> Outcome {
 
 /// Loses what is volatile: proposals and hosts. INGRESS-04 OURS-19
 pub(super) fn crash(law: &Law, state: &mut impl Facts) -> Outcome {
+    intents::lose(law, state);
     processes::lose_hosts(law, state);
     for event in state.events_mut() {
         event.proposal = Proposal::None;
@@ -32,7 +35,7 @@ pub(super) fn commit_route(law: &Law, state: &mut impl Facts, event: EventIx) ->
     }
     // The first checkpoint stays as written. ROUTE-19
     if !state.is_unrouted(event) && !law.broken(Mutant::RouteTwice) {
-        let Routed { mark, work } = routed(state, event);
+        let Routed { mark, work, .. } = routed(state, event);
         return Outcome::Duplicate(Receipt::Routed { mark, work });
     }
     // The resolved Work, its revision or the current generation is not what the handler saw. ROUTE-15 BIND-13
@@ -53,21 +56,31 @@ pub(super) fn commit_route(law: &Law, state: &mut impl Facts, event: EventIx) ->
     {
         return Deferral::OutOfTurn.into();
     }
-    let Some(Routed { mark: made, work }) = apply(law, state, event, resolved) else {
-        return Refusal::KeyOwned.into();
+    let Routed { mark: made, work, asked } = match apply(law, state, event, resolved) {
+        Ok(routed) => routed,
+        Err(unchanged) => return unchanged,
     };
     mark(law, state, event, made, work);
+    state.event_mut(event).asked = asked;
     Receipt::Routed { mark: made, work }.into()
 }
 
 struct Routed {
     mark: RouteMark,
     work: Option<WorkIx>,
+    /// What the route asked for, if a fallback stood in. POLICY-28
+    asked: IntentKind,
+}
+
+impl Routed {
+    fn to(mark: RouteMark, work: Option<WorkIx>) -> Self {
+        Routed { mark, work, asked: IntentKind::None }
+    }
 }
 
 fn routed(state: &impl Facts, event: EventIx) -> Routed {
     let event = state.event(event);
-    Routed { mark: event.mark, work: event.work.work() }
+    Routed::to(event.mark, event.work.work())
 }
 
 fn publisher(law: &Law, state: &impl Facts, event: EventIx) -> Option<WorkIx> {
@@ -83,13 +96,13 @@ fn out_of_turn(law: &Law, state: &impl Facts, event: EventIx, work: WorkIx) -> b
     })
 }
 
-/// The effect of a route, by the first line that applies; none if a key to attach is another Work's.
+/// The effect of a route, by the first line that applies, or why there is none.
 fn apply(
     law: &Law,
     state: &mut impl Facts,
     event: EventIx,
     resolved: Option<WorkIx>,
-) -> Option<Routed> {
+) -> Result<Routed, Outcome> {
     let decision = law.world.decision(event, state.current().configuration);
     if let Some(work) = resolved {
         if state.work(work).status.terminal() && !law.broken(Mutant::TerminalTakesInput) {
@@ -97,38 +110,207 @@ fn apply(
                 && law.broken(Mutant::DueRevives)
             {
                 state.work_mut(work).status = WorkStatus::Ready;
-                return Some(queue(state, event, work));
+                return Ok(queue(state, event, work));
             }
             ownership::reopen_by_route(law, state, event, work, &decision);
-            return Some(Routed { mark: RouteMark::Terminal, work: Some(work) });
+            return Ok(Routed::to(RouteMark::Terminal, Some(work)));
         }
         // A retry is the Work's own affair: no decision is looked at. RETRY-21 RETRY-22
         if let Origin::Retry(_, attempt) = law.world.origin(event) {
             let mark = retry::route(law, state, event, work, attempt);
-            return Some(Routed { mark, work: Some(work) });
+            return Ok(Routed::to(mark, Some(work)));
         }
         // A waiting Work is asked first: what it waits for needs no route. POLICY-02
         if waits::wake_for(law, state, work, event) {
-            return Some(Routed { mark: RouteMark::Woke, work: Some(work) });
+            return Ok(Routed::to(RouteMark::Woke, Some(work)));
         }
     }
     // An alias needs no route: it is input of the Work it names. ALIAS-05
     if let (Some(work), Origin::Alias(..)) = (resolved, law.world.origin(event))
         && !law.broken(Mutant::AliasNeedsRoute)
     {
-        return Some(queue(state, event, work));
+        return Ok(queue(state, event, work));
     }
     match decision.does {
-        Does::Decline => Some(Routed { mark: RouteMark::Unmatched, work: None }),
-        Does::Drop if drops(law, state, resolved) => {
-            Some(Routed { mark: RouteMark::Drop, work: resolved })
-        }
-        Does::Close => Some(close(law, state, event, resolved)),
+        Does::Decline => Ok(Routed::to(RouteMark::Unmatched, None)),
+        Does::Drop if drops(law, state, resolved) => Ok(Routed::to(RouteMark::Drop, resolved)),
+        Does::Close => Ok(close(law, state, event, resolved)),
         Does::Update if resolved.is_none() && !law.broken(Mutant::UpdateCreates) => {
-            Some(Routed { mark: RouteMark::Unmatched, work: None })
+            Ok(Routed::to(RouteMark::Unmatched, None))
         }
-        Does::Drop | Does::Update | Does::Work => input(law, state, event, resolved, &decision),
+        Does::Drop | Does::Update | Does::Work => {
+            input_under_policy(law, state, event, resolved, &decision)
+        }
     }
+}
+
+/// The policy of a route says what becomes of its event while an attempt of its Work runs. POLICY-01 POLICY-04 POLICY-24 to
+/// POLICY-28 POLICY-32
+fn input_under_policy(
+    law: &Law,
+    state: &mut impl Facts,
+    event: EventIx,
+    resolved: Option<WorkIx>,
+    decision: &Decision,
+) -> Result<Routed, Outcome> {
+    let running = resolved.filter(|work| runs(law, state, *work));
+    let effect = match running {
+        Some(work) => in_effect(law, state, work, &decision.control),
+        None => waits_for_ever(law, state, resolved, decision),
+    };
+    // Nothing is inferred: without a fallback the event waits for the end of the attempt. POLICY-32
+    let Some(effect) = effect else {
+        return Err(Deferral::Unsupported.into());
+    };
+    if effect.policy == ControlPolicy::Drop {
+        return Ok(dropped(law, state, event, resolved, decision, effect.asked));
+    }
+    let Some(routed) = input(law, state, event, resolved, decision) else {
+        return Err(Refusal::KeyOwned.into());
+    };
+    let routed = Routed { asked: effect.asked, ..routed };
+    match running {
+        Some(work) => Ok(control(law, state, event, work, effect.policy, decision, routed)),
+        None => Ok(routed),
+    }
+}
+
+/// Whether the policy of a route has a say: an attempt of the Work runs, in whatever phase. POLICY-01
+fn runs(law: &Law, state: &impl Facts, work: WorkIx) -> bool {
+    match state.work(work).status {
+        WorkStatus::Running => true,
+        WorkStatus::Ready => law.broken(Mutant::PolicyOnReady),
+        WorkStatus::Waiting => law.broken(Mutant::PolicyOnWaiting),
+        WorkStatus::Absent | WorkStatus::Completed | WorkStatus::Failed | WorkStatus::Cancelled => {
+            false
+        }
+    }
+}
+
+/// Work without a running attempt queues. POLICY-04
+fn waits_for_ever(
+    law: &Law,
+    state: &impl Facts,
+    resolved: Option<WorkIx>,
+    decision: &Decision,
+) -> Option<InEffect> {
+    let lacks =
+        resolved.is_some_and(|work| in_effect(law, state, work, &decision.control).is_none());
+    (!lacks || !law.broken(Mutant::UnsupportedForEver)).then_some(InEffect::QUEUE)
+}
+
+/// Nothing comes of it; what it was about is on record. POLICY-24 POLICY-25
+fn dropped(
+    law: &Law,
+    state: &mut impl Facts,
+    event: EventIx,
+    resolved: Option<WorkIx>,
+    decision: &Decision,
+    asked: IntentKind,
+) -> Routed {
+    if let Some(work) = resolved {
+        if law.broken(Mutant::PolicyDropAttaches) {
+            ownership::attach(law, state, work, decision);
+        }
+        if law.broken(Mutant::PolicyDropIsInput) {
+            enqueue(state, event, work);
+        }
+        if law.broken(Mutant::PolicyDropQueues) {
+            return Routed { asked, ..queue(state, event, work) };
+        }
+    }
+    let about = resolved.filter(|_| !law.broken(Mutant::PolicyDropUnassociated));
+    Routed { asked, ..Routed::to(RouteMark::Drop, about) }
+}
+
+/// The policy that applies to an event of running Work.
+struct InEffect {
+    policy: ControlPolicy,
+    /// What the route asked for, if its fallback stands in. POLICY-28
+    asked: IntentKind,
+}
+
+impl InEffect {
+    const QUEUE: InEffect = InEffect { policy: ControlPolicy::Queue, asked: IntentKind::None };
+}
+
+/// The route's own policy if the pinned attempt supports it, else the fallback that it configured. POLICY-26 POLICY-27
+/// POLICY-32
+fn in_effect(law: &Law, state: &impl Facts, work: WorkIx, control: &Control) -> Option<InEffect> {
+    let asked = control.policy.needs();
+    let replaced = |policy: ControlPolicy| {
+        let asked = if law.broken(Mutant::FallbackUnrecorded) { IntentKind::None } else { asked };
+        InEffect { policy, asked }
+    };
+    let supported = supports(law, state, work, asked);
+    let overruled = law.broken(Mutant::FallbackOverSupport) && asked != IntentKind::None;
+    if supported && !(overruled && control.fallback != Fallback::None) {
+        let recorded = law.broken(Mutant::FallbackAlwaysRecorded);
+        let asked = if recorded { asked } else { IntentKind::None };
+        return Some(InEffect { policy: control.policy, asked });
+    }
+    stands_in(law, control).map(replaced)
+}
+
+/// Whether the pin that the attempt was claimed with has the control. BIND-10 POLICY-26
+fn supports(law: &Law, state: &impl Facts, work: WorkIx, kind: IntentKind) -> bool {
+    if law.broken(Mutant::ControlsOfTheDay) {
+        return intents::supports_today(law, state, work, kind);
+    }
+    state.supports(law.world, work, kind) || law.broken(Mutant::UnsupportedInEffect)
+}
+
+/// What the route configured for attempts that lack the control; its error fallback never stands in here. POLICY-32 POLICY-34
+fn stands_in(law: &Law, control: &Control) -> Option<ControlPolicy> {
+    let configured = if law.broken(Mutant::FallbackIgnored) {
+        Fallback::None
+    } else if law.broken(Mutant::ErrorFallbackStandsIn) {
+        control.on_error
+    } else {
+        control.fallback
+    };
+    match configured {
+        Fallback::None => law.broken(Mutant::QueueInferred).then_some(ControlPolicy::Queue),
+        Fallback::Queue => Some(ControlPolicy::Queue),
+        Fallback::Drop => Some(ControlPolicy::Drop),
+    }
+}
+
+/// The intent is committed with the mark and the input. POLICY-08 POLICY-11 POLICY-19
+fn control(
+    law: &Law,
+    state: &mut impl Facts,
+    event: EventIx,
+    work: WorkIx,
+    policy: ControlPolicy,
+    decision: &Decision,
+    routed: Routed,
+) -> Routed {
+    let mark = match policy {
+        _ if law.broken(Mutant::PolicyIgnored) => return routed,
+        ControlPolicy::Queue if law.broken(Mutant::IntentOfQueued) => {
+            intents::commit(law, state, event, work, IntentKind::Inject, Fallback::None);
+            return routed;
+        }
+        ControlPolicy::Queue | ControlPolicy::Drop => return routed,
+        ControlPolicy::Inject => RouteMark::Inject,
+        ControlPolicy::Interrupt => RouteMark::Interrupt,
+    };
+    let on_error = match law.broken(Mutant::FallbackAnswersFailure) {
+        true => decision.control.fallback,
+        false => decision.control.on_error,
+    };
+    intents::commit(law, state, event, work, policy.needs(), on_error);
+    let unheld = match policy {
+        ControlPolicy::Interrupt => law.broken(Mutant::InterruptIsNoInput),
+        ControlPolicy::Queue | ControlPolicy::Inject | ControlPolicy::Drop => {
+            law.broken(Mutant::InjectedIsNoInput)
+        }
+    };
+    if unheld {
+        state.event_mut(event).input = Input::No;
+    }
+    Routed { mark, ..routed }
 }
 
 /// A drop is a decision about the event, whatever its Work is doing. ROUTE-08
@@ -141,7 +323,7 @@ fn drops(law: &Law, state: &impl Facts, resolved: Option<WorkIx>) -> bool {
 /// Cancels the Work an event resolves to, standing or not, in the route's own commit. OURS-02
 fn close(law: &Law, state: &mut impl Facts, event: EventIx, resolved: Option<WorkIx>) -> Routed {
     let Some(work) = resolved else {
-        return Routed { mark: RouteMark::Unmatched, work: None };
+        return Routed::to(RouteMark::Unmatched, None);
     };
     let spared = law.stands(state, work) && law.broken(Mutant::CloseSparesStanding);
     if !spared {
@@ -150,10 +332,11 @@ fn close(law: &Law, state: &mut impl Facts, event: EventIx, resolved: Option<Wor
             state.work_mut(work).closed_by = event.into();
         }
     }
-    Routed { mark: RouteMark::Close, work: Some(work) }
+    Routed::to(RouteMark::Close, Some(work))
 }
 
-/// Pending input of the Work it resolves to, which grows by the keys to attach, or of a new one. OWN-01 to OWN-10
+/// Pending input of the Work it resolves to, which grows by the keys to attach, or of a new one; none if a key to attach is
+/// another Work's. OWN-01 to OWN-10
 fn input(
     law: &Law,
     state: &mut impl Facts,
@@ -183,7 +366,7 @@ fn input(
     let made = if owned { None } else { ownership::create(law, state, event, decision) };
     Some(match made {
         Some(work) => queue(state, event, work),
-        None => Routed { mark: RouteMark::Unmatched, work: None },
+        None => Routed::to(RouteMark::Unmatched, None),
     })
 }
 
@@ -191,7 +374,7 @@ fn input(
 fn queue(state: &mut impl Facts, event: EventIx, work: WorkIx) -> Routed {
     debug_assert!(state.work(work).status != WorkStatus::Absent, "input goes to Works that exist");
     enqueue(state, event, work);
-    Routed { mark: RouteMark::Queued, work: Some(work) }
+    Routed::to(RouteMark::Queued, Some(work))
 }
 
 /// An operator takes an unrouted event out, in its turn; nothing ever starts from it. OURS-07

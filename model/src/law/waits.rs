@@ -1,9 +1,10 @@
 //! Waits: registration scans accepted history in its own transaction; a wait wakes once, by its lowest match.
 
 use crate::action::{Authority, Mark};
-use crate::index::{EventIx, Maybe, WaitIx, WorkIx, below};
+use crate::index::{EventIx, Maybe, Proofs, WaitIx, WorkIx, below};
 use crate::law::{
-    Law, aliases, causality, enqueue, exclude_segment, mark, registered, release, unauthorised,
+    Law, aliases, causality, enqueue, exclude_segment, intents, mark, registered, release,
+    unauthorised,
 };
 use crate::mutants::Mutant;
 use crate::outcome::{Outcome, Receipt, Refusal, RouteMark};
@@ -20,8 +21,8 @@ pub(super) fn register(
     state: &mut impl Facts,
     work: WorkIx,
     by: Authority,
-    wait: WaitIx,
-    after: Mark,
+    (wait, after): (WaitIx, Mark),
+    proofs: Proofs,
 ) -> Outcome {
     if let Some(refusal) = unauthorised(law, state, work, by) {
         return refusal.into();
@@ -39,6 +40,15 @@ pub(super) fn register(
     let watermark = sequence_at(state, work, after);
     if watermark > state.latest() && !law.broken(Mutant::WatermarkUnchecked) {
         return Refusal::WatermarkAhead.into();
+    }
+    // What was taken in is no news to the turn: no scan finds it. INJECT-25 INJECT-26 INJECT-27
+    if let Some(refusal) = intents::unproved(law, state, work, proofs) {
+        return refusal.into();
+    }
+    let named = if law.broken(Mutant::ProofIgnoredOnWait) { Proofs::NONE } else { proofs };
+    let proved = intents::proved(law, state, work, named);
+    if !law.broken(Mutant::ProofAfterScan) {
+        intents::consume(law, state, proved);
     }
     let (checkpoint, subscription) = subscribe(law, state, wait, watermark);
     park(law, state, work, wait);
@@ -59,6 +69,9 @@ pub(super) fn register(
         lowest_match(law, state, wait).filter(|_| !law.broken(Mutant::SkipRegistrationScan));
     if let Some(winner) = winner {
         wake_by(law, state, wait, winner);
+    }
+    if law.broken(Mutant::ProofAfterScan) {
+        intents::consume(law, state, proved);
     }
     Receipt::Registered { winner }.into()
 }
@@ -119,7 +132,7 @@ fn park(law: &Law, state: &mut impl Facts, work: WorkIx, wait: WaitIx) {
         false => AttemptStatus::Waiting,
     };
     let (lease, epochs) = (state.work(work).attempt.lease, state.work(work).attempt.epochs);
-    release(state, work, status);
+    release(law, state, work, status);
     if law.broken(Mutant::ParkKeepsAuthority) {
         state.work_mut(work).attempt.lease = lease;
         state.work_mut(work).attempt.epochs = epochs;
@@ -178,7 +191,7 @@ pub(super) fn lowest_match(law: &Law, state: &impl Facts, wait: WaitIx) -> Optio
     let watermark =
         if law.broken(Mutant::WatermarkIgnored) { 0 } else { state.wait(wait).watermark };
     let matches = below(state.events().len()).map(EventIx).filter(|event| {
-        let queued = state.event(*event).mark == RouteMark::Queued;
+        let queued = state.event(*event).input == Input::Pending;
         (state.matches_above(law.world, wait, *event, watermark)
             && !(queued && law.broken(Mutant::ScanSkipsQueued)))
             || barred(law, state, wait, *event, watermark)
@@ -199,7 +212,13 @@ fn barred(law: &Law, state: &impl Facts, wait: WaitIx, event: EventIx, watermark
         && state.is_unrouted(event)
         && law.broken(Mutant::OwnPublicationWakes);
     let dropped = state.event(event).mark == RouteMark::Drop && law.broken(Mutant::DroppedWakes);
-    (own || dropped) && state.event(event).seq > watermark && state.satisfies(law.world, def, event)
+    let consumed = [Input::Batch, Input::Consumed]
+        .into_iter()
+        .any(|standing| state.is_input(event, def.work, standing))
+        && law.broken(Mutant::WakeByConsumed);
+    (own || dropped || consumed)
+        && state.event(event).seq > watermark
+        && state.satisfies(law.world, def, event)
 }
 
 /// Active to woken: the winner is input once, the timer is gone, the Work is ready, the chain goes on. WAKE-08 WAKE-09

@@ -41,12 +41,16 @@ pub const STALE_REFUSED: Property = Property {
         "CANCEL-05",
         "CANCEL-10",
         "OURS-21",
+        "INJECT-16",
+        "INJECT-33",
     ],
     caught: &[
         (Mutant::ForgetAuthority, "attempts"),
         (Mutant::ForgetAuthority, "restore"),
         (Mutant::CancelLeavesAuthority, "attempts"),
         (Mutant::CancelLeavesAuthority, "cancel"),
+        (Mutant::ProofGrantsAuthority, "inject"),
+        (Mutant::StaleAnswerSettles, "inject"),
     ],
     holds: Holds::Step(|step| match shown(step) {
         Some((work, by)) if step.accepted() => {
@@ -61,7 +65,11 @@ pub const STALE_REFUSED: Property = Property {
 pub const EXPIRED_REFUSED: Property = Property {
     name: "a lease at its end confers nothing",
     rules: &["LEASE-01", "LEASE-11", "LEASE-12"],
-    caught: &[(Mutant::ExpiryInclusive, "attempts"), (Mutant::ExpiryInclusive, "deadlines")],
+    caught: &[
+        (Mutant::ExpiryInclusive, "attempts"),
+        (Mutant::ExpiryInclusive, "deadlines"),
+        (Mutant::StaleAnswerSettles, "steer-and-retry"),
+    ],
     holds: Holds::Step(|step| match shown(step) {
         Some((work, _)) if step.accepted() => step.before.work(work).attempt.lease > 0,
         Some(_) | None => true,
@@ -78,19 +86,25 @@ fn shown(step: &Step<'_>) -> Option<(WorkIx, Authority)> {
 /// Every claim, recovery and resume supersedes the epoch before it, so epochs strictly grow.
 pub const ONE_EPOCH: Property = Property {
     name: "an attempt has at most one live epoch",
-    rules: &["LEASE-08", "LEASE-10", "ADOPT-01", "WAKE-16"],
-    caught: &[(Mutant::RecoveryKeepsEpoch, "attempts"), (Mutant::ResumeKeepsEpoch, "waits")],
+    rules: &["LEASE-08", "LEASE-10", "ADOPT-01", "WAKE-16", "INJECT-32"],
+    caught: &[
+        (Mutant::RecoveryKeepsEpoch, "attempts"),
+        (Mutant::ResumeKeepsEpoch, "waits"),
+        (Mutant::ResumeKeepsEpoch, "steer-and-wait"),
+    ],
     holds: Holds::State(|now| now.state.works().iter().all(|work| work.attempt.epochs <= 1)),
 };
 
 /// Parking, ending and cancelling an attempt release its epoch.
 pub const HOLDER_RUNS: Property = Property {
     name: "authority is held exactly while an attempt runs",
-    rules: &["LEASE-04", "LEASE-06", "WAIT-16", "WAIT-19", "CANCEL-05"],
+    rules: &["LEASE-04", "LEASE-06", "WAIT-16", "WAIT-19", "CANCEL-05", "INJECT-33", "POLICY-20"],
     caught: &[
         (Mutant::ParkKeepsAuthority, "waits"),
         (Mutant::CancelLeavesAuthority, "attempts"),
         (Mutant::RecoveryStaysVoid, "restore"),
+        (Mutant::FenceKeepsAuthority, "interrupt"),
+        (Mutant::ParkKeepsAuthority, "steer-and-wait"),
     ],
     holds: Holds::Step(|step| {
         step.before().works().all(|work| {
@@ -125,11 +139,13 @@ fn rightly_fenced(step: &Step<'_>, work: WorkIx) -> bool {
 /// An open attempt is never replaced, and numbers grow by one.
 pub const ONE_ATTEMPT: Property = Property {
     name: "an attempt is replaced only once it has ended, by the next number",
-    rules: &["POLICY-05", "LEASE-03", "RETRY-12", "ADOPT-01", "ADOPT-10"],
+    rules: &["POLICY-05", "LEASE-03", "RETRY-12", "ADOPT-01", "ADOPT-10", "POLICY-20", "INJECT-32"],
     caught: &[
         (Mutant::ClaimWhileRunning, "waits"),
         (Mutant::RecoveryNewAttempt, "attempts"),
         (Mutant::ResumeNewAttempt, "waits"),
+        (Mutant::ReplacementBeforeFence, "interrupt"),
+        (Mutant::ResumeNewAttempt, "steer-and-wait"),
     ],
     holds: Holds::Step(|step| {
         step.before().works().all(|work| {
@@ -164,8 +180,11 @@ pub const KEEPS_TRIGGER: Property = Property {
 /// Without resume the winner of the wake is the trigger of attempt N+1, else the lowest pending input is.
 pub const WINNER_TRIGGERS: Property = Property {
     name: "a new attempt is triggered by the wake's winner, else by its lowest input",
-    rules: &["WAKE-19", "WAKE-20", "DONE-03"],
-    caught: &[(Mutant::NextForgetsWinner, "waits-next-attempt")],
+    rules: &["WAKE-19", "WAKE-20", "DONE-03", "INJECT-34"],
+    caught: &[
+        (Mutant::NextForgetsWinner, "waits-next-attempt"),
+        (Mutant::NextForgetsWinner, "steer-and-end"),
+    ],
     holds: Holds::Step(|step| match (step.committed(), step.outcome) {
         (Some(Commit::Claim { work }), Outcome::Accepted(Receipt::Claimed { start, .. })) => {
             start == Start::Resume
@@ -244,6 +263,7 @@ pub const LOSER_EXCLUDED: Property = Property {
         (Mutant::ParkUnmarked, "waits"),
         (Mutant::NotAdoptableUnmarked, "attempts"),
         (Mutant::CancelUnmarked, "attempts"),
+        (Mutant::FenceUnmarked, "interrupt"),
     ],
     holds: Holds::Step(|step| {
         let fenced = match step.committed() {
@@ -273,8 +293,23 @@ fn ran_handed(step: &Step<'_>, work: WorkIx) -> bool {
 /// What accumulated is handed over whole.
 pub const WHOLE_BATCH: Property = Property {
     name: "a claim takes all pending input and nothing else",
-    rules: &["POLICY-09", "WAKE-25", "WAKE-26", "OURS-28"],
-    caught: &[(Mutant::ClaimTakesTriggerOnly, "attempts")],
+    rules: &[
+        "POLICY-09",
+        "WAKE-25",
+        "WAKE-26",
+        "OURS-28",
+        "INJECT-04",
+        "INJECT-22",
+        "INJECT-28",
+        "INJECT-31",
+        "INJECT-34",
+    ],
+    caught: &[
+        (Mutant::ClaimTakesTriggerOnly, "attempts"),
+        (Mutant::ClaimTakesTriggerOnly, "inject"),
+        (Mutant::ClaimTakesTriggerOnly, "steer-and-wait"),
+        (Mutant::ClaimTakesTriggerOnly, "steer-and-end"),
+    ],
     holds: Holds::Step(|step| match claimed(step) {
         Some(work) => {
             step.after.input(work, Input::Batch) == step.before.input(work, Input::Pending)

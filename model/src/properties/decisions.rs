@@ -32,6 +32,8 @@ pub const DROPPED: Property = Property {
                 RouteMark::Drop | RouteMark::Terminal | RouteMark::Woke => true,
                 RouteMark::Unrouted
                 | RouteMark::Queued
+                | RouteMark::Inject
+                | RouteMark::Interrupt
                 | RouteMark::Unmatched
                 | RouteMark::Close
                 | RouteMark::OperatorDrop
@@ -58,11 +60,14 @@ pub(super) fn decided(step: &Step<'_>) -> Option<(EventIx, Decision)> {
 /// A wake is a start by another name.
 pub const NEVER_WAKES: Property = Property {
     name: "what was dropped, closed or unmatched never wakes",
-    rules: &["WAIT-15", "OWN-10", "OURS-07"],
+    rules: &["WAIT-15", "OWN-10", "OURS-07", "POLICY-25"],
     caught: &[(Mutant::DroppedWakes, "configuration")],
     holds: Holds::State(|now| {
         now.waits().filter_map(|wait| now.state.wait(wait).winner.event()).all(|winner| {
-            matches!(now.state.event(winner).mark, RouteMark::Woke | RouteMark::Queued)
+            matches!(
+                now.state.event(winner).mark,
+                RouteMark::Woke | RouteMark::Queued | RouteMark::Inject | RouteMark::Interrupt
+            )
         })
     }),
 };

@@ -61,8 +61,11 @@ fn unchanged(step: &Step<'_>, work: WorkIx) -> bool {
 /// No Work ends over an event that already resolves to it.
 pub const OVER_UNROUTED: Property = Property {
     name: "no Work completes over an unrouted event of its own",
-    rules: &["DONE-01", "DONE-02"],
-    caught: &[(Mutant::CompleteOverUnrouted, "attempts")],
+    rules: &["DONE-01", "DONE-02", "DONE-07"],
+    caught: &[
+        (Mutant::CompleteOverUnrouted, "attempts"),
+        (Mutant::CompleteOverProofs, "completion"),
+    ],
     holds: Holds::Step(|step| match step.committed() {
         Some(Commit::Complete { work, .. }) => {
             step.after.work(work).status != WorkStatus::Completed
@@ -75,8 +78,12 @@ pub const OVER_UNROUTED: Property = Property {
 /// Pending input starts the next attempt; completion waits for it.
 pub const OVER_PENDING: Property = Property {
     name: "completed Work has no pending input",
-    rules: &["DONE-03", "DONE-06", "DONE-04"],
-    caught: &[(Mutant::CompleteDropsPending, "attempts"), (Mutant::TerminalTakesInput, "attempts")],
+    rules: &["DONE-03", "DONE-06", "DONE-04", "DONE-05"],
+    caught: &[
+        (Mutant::CompleteDropsPending, "attempts"),
+        (Mutant::TerminalTakesInput, "attempts"),
+        (Mutant::AcceptedEndsWork, "inject"),
+    ],
     holds: Holds::State(|now| {
         now.works().all(|work| {
             now.state.work(work).status != WorkStatus::Completed || !now.state.has_pending(work)

@@ -3,7 +3,7 @@
 use crate::action::{Action, Commit, Env};
 use crate::mutants::Mutant;
 use crate::properties::{Holds, Property};
-use crate::state::{Phase, Process, Work, WorkStatus};
+use crate::state::{AttemptStatus, Phase, Process, Work, WorkStatus};
 
 /// The properties of this area.
 pub const ALL: &[Property] =
@@ -92,7 +92,7 @@ pub const RECORD_FIRST: Property = Property {
 
 /// Who watched it end does not matter.
 pub const RESULT_KEPT: Property = Property {
-    name: "a result that a keeper has is committed, unless the keeper dies or the Work is cancelled",
+    name: "a result that a keeper has is committed, unless the keeper dies or the attempt is cancelled",
     rules: &["OURS-19", "ADOPT-18"],
     caught: &[(Mutant::AdoptionLosesResult, "crash-grain")],
     holds: Holds::Step(|step| {
@@ -106,7 +106,9 @@ pub const RESULT_KEPT: Property = Property {
                 Action::World(Env::KeeperDies { work: of } | Env::ProcessExits { work: of }) => {
                     of == work
                 }
-                Action::Commit(_) | Action::World(_) => after.status == WorkStatus::Cancelled,
+                Action::Commit(_) | Action::World(_) => {
+                    after.attempt.status == AttemptStatus::Cancelled
+                }
             };
             !gone || rightly
         })

@@ -93,8 +93,21 @@ fn known(step: &Step<'_>, delivery: DeliveryIx) -> bool {
 /// Only a causal limit writes anything when it refuses: its diagnostic.
 pub const REFUSED: Property = Property {
     name: "what is refused, deferred or in conflict changes nothing",
-    rules: &["LEASE-12", "ROUTE-15", "OWN-07", "WAKE-04", "POLICY-06", "DONE-02"],
-    caught: &[(Mutant::NotDueCancelsTimer, "waits")],
+    rules: &[
+        "LEASE-12",
+        "ROUTE-15",
+        "OWN-07",
+        "WAKE-04",
+        "POLICY-06",
+        "DONE-02",
+        "INJECT-09",
+        "CTRL-07",
+    ],
+    caught: &[
+        (Mutant::NotDueCancelsTimer, "waits"),
+        (Mutant::ConflictKeepsProof, "completion"),
+        (Mutant::RefusedInterruptLeavesEvent, "completion"),
+    ],
     holds: Holds::Step(|step| match step.outcome {
         Outcome::Accepted(_) | Outcome::Duplicate(_) => true,
         Outcome::Refused(Refusal::DepthLimit) => true,
@@ -228,14 +241,35 @@ pub const MARKED_ONCE: Property = Property {
 /// Input is pending or consumed for ever; nothing else becomes of it.
 pub const NOTHING_LOST: Property = Property {
     name: "no accepted event is lost: it is unrouted, input of its Work, or marked as none",
-    rules: &["INGRESS-03", "POLICY-35", "POLICY-10", "OURS-28", "WAKE-09"],
-    caught: &[(Mutant::FailureDropsPending, "attempts"), (Mutant::WakeWithoutInput, "waits")],
+    rules: &[
+        "INGRESS-03",
+        "POLICY-35",
+        "POLICY-10",
+        "OURS-28",
+        "WAKE-09",
+        "CTRL-04",
+        "POLICY-25",
+        "DONE-05",
+    ],
+    caught: &[
+        (Mutant::FailureDropsPending, "attempts"),
+        (Mutant::WakeWithoutInput, "waits"),
+        (Mutant::OperatorInterruptIsInput, "interrupt"),
+        (Mutant::PolicyDropIsInput, "completion"),
+        (Mutant::InjectedIsNoInput, "inject"),
+    ],
     holds: Holds::State(|now| {
-        now.accepted().all(|event| {
-            let event = now.state.event(event);
+        now.accepted().all(|ix| {
+            let event = now.state.event(ix);
             let input = event.input != Input::No;
             match event.mark {
-                RouteMark::Queued | RouteMark::Woke => input && event.work.work().is_some(),
+                RouteMark::Queued | RouteMark::Inject | RouteMark::Woke => {
+                    input && event.work.work().is_some()
+                }
+                // A person's interrupt is a control and never input. CTRL-04
+                RouteMark::Interrupt => {
+                    input != now.world.is_cores(ix) && event.work.work().is_some()
+                }
                 RouteMark::Terminal | RouteMark::Close | RouteMark::StaleRetry => {
                     !input && event.work.work().is_some()
                 }

@@ -3,7 +3,8 @@
 use crate::index::{EventIx, Maybe, WaitIx, WorkIx, below};
 use crate::outcome::RouteMark;
 use crate::state::{
-    AttemptStatus, Current, Event, Flag, Input, Wait, WaitStatus, Work, WorkStatus,
+    AttemptStatus, Current, Event, Flag, Input, Intent, IntentKind, Wait, WaitStatus, Work,
+    WorkStatus,
 };
 use crate::worlds::{About, Origin, Source, WaitDef, World};
 
@@ -172,7 +173,9 @@ pub trait Facts {
     fn unserved(&self, event: EventIx) -> bool {
         match self.event(event).mark {
             RouteMark::Unrouted => self.is_accepted(event),
-            RouteMark::Queued => self.event(event).input == Input::Pending,
+            RouteMark::Queued | RouteMark::Inject | RouteMark::Interrupt => {
+                self.event(event).input == Input::Pending
+            }
             RouteMark::Woke
             | RouteMark::Unmatched
             | RouteMark::Drop
@@ -307,6 +310,30 @@ pub trait Facts {
     /// Whether a Work has pending input. POLICY-35
     fn has_pending(&self, work: WorkIx) -> bool {
         below(self.events().len()).any(|event| self.is_input(EventIx(event), work, Input::Pending))
+    }
+
+    /// Whether the running attempt of a Work supports a control: the pin it was claimed with has it. BIND-10 CTRL-05
+    fn supports(&self, world: &World, work: WorkIx, kind: IntentKind) -> bool {
+        let controls = world.controls(work, self.work(work).attempt.generation);
+        match kind {
+            IntentKind::None => true,
+            IntentKind::Inject => controls.injects,
+            IntentKind::Interrupt => controls.interrupts,
+        }
+    }
+
+    /// The intent of an event for a Work, if it has one. INJECT-11
+    fn intent(&self, work: WorkIx, event: EventIx) -> Option<&Intent> {
+        let event = self.event(event);
+        let known = event.intent.kind != IntentKind::None && event.work == work.into();
+        known.then_some(&event.intent)
+    }
+
+    /// The open intents for a Work: those of its running attempt. POLICY-23
+    fn open_intents(&self, work: WorkIx) -> Vec<EventIx> {
+        let open =
+            |event: &EventIx| self.intent(work, *event).is_some_and(|intent| intent.status.open());
+        below(self.events().len()).map(EventIx).filter(open).collect()
     }
 
     /// Attempts running in a scope and below. POLICY-06

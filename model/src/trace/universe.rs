@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::below;
-use crate::worlds::{Ask, Decision, Does, Exhausted, Policy, World};
+use crate::state::Fallback;
+use crate::worlds::{Ask, ControlPolicy, Controls, Decision, Does, Exhausted, Policy, World};
 
 /// The names a trace may use, and the constants of its world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -112,6 +113,19 @@ pub struct DecisionCard {
     /// The successors it would make.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopens: Vec<SuccessorCard>,
+    /// What becomes of the event while an attempt runs; to queue it if nothing is said.
+    #[serde(default, skip_serializing_if = "queues")]
+    pub active: ControlPolicy,
+    /// What stands in where the attempt does not support that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Fallback>,
+    /// What stands in where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<Fallback>,
+}
+
+fn queues(policy: &ControlPolicy) -> bool {
+    *policy == ControlPolicy::Queue
 }
 
 /// A successor as a trace describes it.
@@ -135,6 +149,8 @@ pub enum AskCard {
     Release(String),
     /// To retry this Work.
     Retry(String),
+    /// To interrupt the running attempt of this Work.
+    Interrupt(String),
     /// To release the restored database.
     ReleaseRestore,
     /// To make Work by hand.
@@ -199,6 +215,12 @@ pub struct WorkCard {
     /// Ticks its attempts may be active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<u8>,
+    /// The controls its binding has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<ControlPolicy>,
+    /// Those it has for attempts claimed once the configuration was replaced, if they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reloaded: Option<Vec<ControlPolicy>>,
 }
 
 /// A wait as a trace describes it.
@@ -268,6 +290,8 @@ pub fn universe(world: &World) -> Universe {
                 resumes: work.binding.resumes,
                 holds_until_pin: work.binding.holds,
                 active: work.binding.active,
+                controls: controls(work.binding.controls),
+                reloaded: work.reloaded.map(controls),
             })
             .collect(),
         waits: world
@@ -294,6 +318,12 @@ pub fn universe(world: &World) -> Universe {
         restores: world.restores,
         processes: world.processes,
     }
+}
+
+fn controls(controls: Controls) -> Vec<ControlPolicy> {
+    let (injects, interrupts) = (controls.injects, controls.interrupts);
+    let has = [(injects, ControlPolicy::Inject), (interrupts, ControlPolicy::Interrupt)];
+    has.into_iter().filter(|(has, _)| *has).map(|(_, control)| control).collect()
 }
 
 fn policy_card(policy: &Policy) -> PolicyCard {
@@ -330,7 +360,14 @@ fn decision_card(world: &World, decision: &Decision) -> DecisionCard {
                 successor: world.work_name(*successor),
             })
             .collect(),
+        active: decision.control.policy,
+        fallback: stands_in(decision.control.fallback),
+        on_error: stands_in(decision.control.on_error),
     }
+}
+
+fn stands_in(fallback: Fallback) -> Option<Fallback> {
+    (fallback != Fallback::None).then_some(fallback)
 }
 
 fn ask_card(world: &World, ask: Ask) -> AskCard {
@@ -339,6 +376,7 @@ fn ask_card(world: &World, ask: Ask) -> AskCard {
         Ask::Reopen(work) => AskCard::Reopen(world.work_name(work)),
         Ask::Release(work) => AskCard::Release(world.work_name(work)),
         Ask::Retry(work) => AskCard::Retry(world.work_name(work)),
+        Ask::Interrupt(work) => AskCard::Interrupt(world.work_name(work)),
         Ask::ReleaseRestore => AskCard::ReleaseRestore,
         Ask::Create { parent, authorised } => {
             AskCard::Create { parent: parent.map(|work| world.work_name(work)), authorised }

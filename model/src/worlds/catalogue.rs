@@ -1,7 +1,7 @@
 //! Every world by name, small before large in each area.
 
 use crate::worlds::{
-    Visit, World, aliases, attempts, endings, failing, recovering, routing, waiting,
+    Visit, World, aliases, attempts, controls, endings, failing, recovering, routing, waiting,
 };
 
 macro_rules! worlds {
@@ -53,6 +53,18 @@ worlds! {
     RESTORED_FAILURES, RESTORED_FAILURES_LARGER in recovering;
     RESTORED_CLOCKS, RESTORED_CLOCKS_LARGER in recovering;
     CRASH_GRAIN, CRASH_GRAIN_LARGER in recovering;
+    INJECTING, INJECTING_LARGER in controls;
+    INTERRUPTING, INTERRUPTING_LARGER in controls;
+    COMPLETING, COMPLETING_LARGER in controls;
+    FALLING_BACK, FALLING_BACK_LARGER in controls;
+    STEER_AND_RECOVER, STEER_AND_RECOVER_LARGER in controls;
+    STEER_AND_WAIT, STEER_AND_WAIT_LARGER in controls;
+    STEER_AND_RETRY, STEER_AND_RETRY_LARGER in controls;
+    PINNED_CONTROLS, PINNED_CONTROLS_LARGER in controls;
+    INTERRUPTED_FAILURES, INTERRUPTED_FAILURES_LARGER in controls;
+    STEER_AND_END, STEER_AND_END_LARGER in controls;
+    STEERED_RESTORE, STEERED_RESTORE_LARGER in controls;
+    STEER_ONE_OF_TWO, STEER_ONE_OF_TWO_LARGER in controls;
 }
 
 /// Runs generic code over a world in a state with room for it. There are few sizes, because each is compiled by itself.

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Ending, Expect, Hint, Kind, Mark};
-use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx};
+use crate::action::{Ending, Expect, Hint, Kind, Mark, SendAnswer};
+use crate::index::{DeliveryIx, EventIx, Proofs, WaitIx, WorkIx};
+use crate::state::{Fallback, IntentKind};
 
 /// One bounded starting point for the checker.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,10 @@ pub struct World {
     pub endings: &'static [(Ending, bool)],
     /// Which attempts an operator may mean. OURS-09
     pub expects: &'static [Expect],
+    /// What executors answer to a control.
+    pub answers: &'static [SendAnswer],
+    /// What results may say their process took in, true or not; where processes are known they say what is so.
+    pub proofs: &'static [Proofs],
 }
 
 /// A kind of Work, which is fixed when the Work is made. OURS-03
@@ -150,6 +155,67 @@ pub struct Decision {
     pub kind: u8,
     /// The successor it would make of each Work that the event may come to after its end. TERM-03
     pub reopens: &'static [(WorkIx, WorkIx)],
+    /// What becomes of the event while an attempt of its Work runs. POLICY-01
+    pub control: Control,
+}
+
+/// What a route says of a running attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Its policy. POLICY-01
+    pub policy: ControlPolicy,
+    /// What stands in where the attempt does not support the policy. POLICY-27
+    pub fallback: Fallback,
+    /// What stands in where a supported control failed. POLICY-33
+    pub on_error: Fallback,
+}
+
+/// What a route wants of a running attempt. POLICY-01
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlPolicy {
+    /// The event waits for the next attempt. POLICY-08
+    #[default]
+    Queue,
+    /// It is to reach the attempt. POLICY-11
+    Inject,
+    /// It is to end the attempt. POLICY-19
+    Interrupt,
+    /// Nothing is to come of it. POLICY-24
+    Drop,
+}
+
+impl ControlPolicy {
+    /// The control that an attempt must support for it.
+    pub fn needs(self) -> IntentKind {
+        match self {
+            ControlPolicy::Queue | ControlPolicy::Drop => IntentKind::None,
+            ControlPolicy::Inject => IntentKind::Inject,
+            ControlPolicy::Interrupt => IntentKind::Interrupt,
+        }
+    }
+}
+
+impl Control {
+    /// What most routes say.
+    pub const QUEUE: Control = Control {
+        policy: ControlPolicy::Queue,
+        fallback: Fallback::None,
+        on_error: Fallback::None,
+    };
 }
 
 /// What a decision does with its event.
@@ -181,6 +247,8 @@ pub enum Ask {
     Release(WorkIx),
     /// To retry a Work. RETRY-26 RETRY-27
     Retry(WorkIx),
+    /// To interrupt the running attempt of a Work. CTRL-01
+    Interrupt(WorkIx),
     /// To release a restored database. OURS-21
     ReleaseRestore,
     /// To make a Work by hand. BIND-03 BIND-04
@@ -212,6 +280,24 @@ pub struct WorkDef {
     pub name: &'static str,
     /// What the binding pinned with its attempts can do.
     pub binding: Binding,
+    /// The controls that it has for attempts claimed under any configuration but the first, if those differ. BIND-10
+    pub reloaded: Option<Controls>,
+}
+
+/// The controls that a binding advertised and its executor implemented. POLICY-26
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Controls {
+    /// An event can reach a running attempt.
+    pub injects: bool,
+    /// A running attempt can be interrupted.
+    pub interrupts: bool,
+}
+
+impl Controls {
+    /// No control.
+    pub const NONE: Controls = Controls { injects: false, interrupts: false };
+    /// Every control.
+    pub const BOTH: Controls = Controls { injects: true, interrupts: true };
 }
 
 /// What an executor binding can do.
@@ -225,6 +311,8 @@ pub struct Binding {
     pub holds: bool,
     /// How long its attempts may be active, in ticks. WAKE-27
     pub active: Option<u8>,
+    /// The controls it has.
+    pub controls: Controls,
 }
 
 /// One wait of the universe.
@@ -364,8 +452,14 @@ pub const TURN_ENDED: &str = "core.turn.ended";
 
 impl Decision {
     /// No route matched. ROUTE-10
-    pub const DECLINES: Decision =
-        Decision { does: Does::Decline, attaches: &[], proposes: None, kind: 0, reopens: &[] };
+    pub const DECLINES: Decision = Decision {
+        does: Does::Decline,
+        attaches: &[],
+        proposes: None,
+        kind: 0,
+        reopens: &[],
+        control: Control::QUEUE,
+    };
 
     /// The successor it would make of a Work that ended. TERM-03
     pub fn successor_of(&self, old: WorkIx) -> Option<WorkIx> {

@@ -1,9 +1,10 @@
 //! What the surroundings may do: they speak the truth, and a world says which kinds of action they offer at all.
 
-use crate::action::{Action, Authority, Commit, Env, Hint, Verdict};
-use crate::index::{DeliveryIx, EventIx, WaitIx, WorkIx, below};
+use crate::action::{Action, Authority, Commit, Env, Hint, SendAnswer, Verdict};
+use crate::index::{DeliveryIx, EventIx, Proofs, WaitIx, WorkIx, below};
 use crate::state::{
-    AttemptStatus, Exclusion, Facts, Flag, Phase, Process, Proposal, Timer, WaitStatus,
+    AttemptStatus, Exclusion, Facts, Flag, IntentKind, IntentStatus, Message, Phase, Process,
+    Proposal, Timer, WaitStatus,
 };
 use crate::worlds::{Ask, When, World};
 
@@ -25,6 +26,9 @@ pub fn offered(world: &World, state: &dyn Facts) -> Vec<Action> {
     }
     for event in below(world.slots()).map(EventIx) {
         offer_routing(state, event, &mut push);
+        if world.processes > 0 {
+            offer_messages(state, event, &mut push);
+        }
     }
     for work in below(world.works.len()).map(WorkIx) {
         offer_work(world, state, work, &mut push);
@@ -90,6 +94,13 @@ fn offer_request(world: &World, request: DeliveryIx, ask: Ask, push: &mut impl F
         Ask::Retry(work) => {
             for expect in world.expects.iter().copied() {
                 push(Commit::Retry { work, expect, request }.into());
+            }
+        }
+        Ask::Interrupt(work) => {
+            for expect in world.expects.iter().copied() {
+                for implemented in [true, false] {
+                    push(Commit::Interrupt { work, expect, request, implemented }.into());
+                }
             }
         }
         Ask::ReleaseRestore => push(Commit::ReleaseRestore { request }.into()),
@@ -169,6 +180,35 @@ impl Host<'_> {
         !self.is_known() || asked(self.state.work(self.work).process)
     }
 
+    /// What a result says its process took in: exactly that where it is known, else whatever the world lets it say.
+    fn reports(&self) -> Vec<Proofs> {
+        if !self.is_known() {
+            return self.world.proofs.to_vec();
+        }
+        let taken = |event: &EventIx| {
+            let intent = self.state.intent(self.work, *event);
+            intent.is_some_and(|intent| intent.message == Message::TakenIn)
+        };
+        vec![below(self.world.slots()).map(EventIx).filter(taken).collect()]
+    }
+
+    /// Where messages are known, an executor says of one that it is delivered or never will be only if that is so; and that
+    /// a process is to be stopped only if its keeper was told. INJECT-01 INJECT-02 POLICY-20
+    fn may_answer(&self, event: EventIx, answer: SendAnswer) -> bool {
+        let intent = self.state.event(event).intent;
+        if !self.is_known() || intent.status != IntentStatus::Dispatched {
+            return true;
+        }
+        let delivered = intent.message != Message::None;
+        match (answer, intent.kind) {
+            (SendAnswer::Failed, _) => true,
+            (SendAnswer::Accepted, IntentKind::Interrupt) => self.sees(Process::adoptable),
+            (SendAnswer::NotAccepting, IntentKind::Interrupt) => !self.sees(Process::runs),
+            (SendAnswer::Accepted, IntentKind::Inject | IntentKind::None) => delivered,
+            (SendAnswer::NotAccepting, IntentKind::Inject | IntentKind::None) => !delivered,
+        }
+    }
+
     /// Which turns may be published is a bound of the world.
     fn may_declare(&self) -> bool {
         let attempt = self.state.work(self.work).attempt.number;
@@ -199,6 +239,7 @@ fn offer_host(host: Host<'_>, push: &mut impl FnMut(Action)) {
     for wait in below(world.waits.len()).map(WaitIx) {
         offer_registration(host, wait, push);
     }
+    offer_controls(host, push);
     offer_verdicts(host, push);
     push(Commit::Detach { work, by }.into());
 }
@@ -211,7 +252,9 @@ fn offer_ends(host: Host<'_>, push: &mut impl FnMut(Action)) {
     }
     for (ending, declares) in world.endings.iter().copied() {
         if !declares || host.may_declare() {
-            push(Commit::Complete { work, by, ending, declares }.into());
+            for proofs in host.reports() {
+                push(Commit::Complete { work, by, ending, declares, proofs }.into());
+            }
         }
     }
 }
@@ -224,7 +267,9 @@ fn offer_failures(host: Host<'_>, push: &mut impl FnMut(Action)) {
         return;
     }
     for hint in world.hints.iter().copied().filter(|hint| host.may_fail(*hint)) {
-        push(Commit::Fail { work, by, hint }.into());
+        for proofs in host.reports() {
+            push(Commit::Fail { work, by, hint, proofs }.into());
+        }
     }
 }
 
@@ -233,8 +278,41 @@ fn offer_registration(host: Host<'_>, wait: WaitIx, push: &mut impl FnMut(Action
     let def = world.wait(wait);
     if def.work == work && state.wait(wait).status == WaitStatus::Unregistered {
         for after in def.after.iter().copied() {
-            push(Commit::RegisterWait { work, by, wait, after }.into());
+            for proofs in host.reports() {
+                push(Commit::RegisterWait { work, by, wait, after, proofs }.into());
+            }
         }
+    }
+}
+
+/// Any event may be named to be sent or settled, whether there is an intent for it or not.
+fn offer_controls(host: Host<'_>, push: &mut impl FnMut(Action)) {
+    let Host { world, work, by, .. } = host;
+    for event in below(world.deliveries.len()).map(EventIx) {
+        push(Commit::Dispatch { work, by, event }.into());
+        for answer in world.answers.iter().copied() {
+            if host.may_answer(event, answer) {
+                push(Commit::SettleDispatch { work, by, event, answer }.into());
+            }
+        }
+    }
+}
+
+/// A message that was sent arrives or does not, and what arrived is taken in or is not, whether there is a host or not.
+fn offer_messages(state: &dyn Facts, event: EventIx, push: &mut impl FnMut(Action)) {
+    let intent = state.event(event).intent;
+    let Some(work) = state.event(event).work.work() else {
+        return;
+    };
+    let process = state.work(work).process;
+    // Before its dispatch is committed no executor is called, which is the law's to say. POLICY-12
+    let sent = intent.kind == IntentKind::Inject && intent.status.open();
+    let kept = matches!(process, Process::Held | Process::Running);
+    if sent && intent.message == Message::None && kept {
+        push(Env::Deliver { event }.into());
+    }
+    if intent.message == Message::Delivered && process == Process::Running {
+        push(Env::TakeIn { event }.into());
     }
 }
 

@@ -3,11 +3,11 @@
 //! A world starts from [`BARE`] and names what it adds: groups of offers, the Works and their bindings, deliveries,
 //! waits, and the sets of things its hosts and operators say. Whatever two worlds share is a part here and has a name.
 
-use crate::action::{Ending, Expect, Hint, Kind, Mark};
-use crate::index::{WaitIx, WorkIx};
+use crate::action::{Ending, Expect, Hint, Kind, Mark, SendAnswer};
+use crate::index::{Proofs, WaitIx, WorkIx};
 use crate::worlds::{
-    Ask, Binding, Decision, Delivery, Does, Exhausted, Of, Policy, Source, WaitDef, When, WorkDef,
-    WorkKind, World,
+    Ask, Binding, Controls, Decision, Delivery, Does, Exhausted, Of, Policy, Source, WaitDef, When,
+    WorkDef, WorkKind, World,
 };
 
 /// One scope, one kind, one configuration, nothing offered: what a world does not say of itself.
@@ -40,6 +40,8 @@ pub(super) const BARE: World = World {
     offers: &[],
     endings: &[(Ending::Completed, false)],
     expects: &[Expect::Any],
+    answers: &SendAnswer::ALL,
+    proofs: &[Proofs::NONE],
 };
 
 // Offers. A world lists the groups it needs and after them the kinds that are its own.
@@ -100,7 +102,7 @@ pub(super) const FOURTH: WorkIx = WorkIx(3);
 
 /// A parked attempt goes on in a process of its own.
 pub(super) const RESUMES: Binding =
-    Binding { name: "agent", resumes: true, holds: false, active: None };
+    Binding { name: "agent", resumes: true, holds: false, active: None, controls: Controls::NONE };
 
 /// An attempt that waits ends.
 pub(super) const RUNS_ONCE: Binding = Binding { name: "shell", resumes: false, ..RESUMES };
@@ -110,7 +112,7 @@ pub(super) const HELD: Binding = Binding { name: "keeper", holds: true, ..RUNS_O
 
 /// A Work of the universe.
 pub(super) const fn work(name: &'static str, binding: Binding) -> WorkDef {
-    WorkDef { name, binding }
+    WorkDef { name, binding, reloaded: None }
 }
 
 /// The first attempts of a Work: as many turns that are published, or failures that are retried.

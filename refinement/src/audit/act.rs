@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::args::{
-    Accept, By, Claim, CommitRoute, CreateWork, Ending, Hint, Id, Operator, RegisterWait, Verdict,
+    Accept, By, Claim, CommitRoute, Complete, CreateWork, Dispatch, Fail, Id, Operator,
+    RegisterWait, SettleDispatch, Verdict,
 };
 use super::rows::Row;
 
@@ -25,8 +26,11 @@ pub(super) enum Act {
     Claim(Claim),
     ClearNeverHanded(By),
     Pin(By),
-    Complete(By, Ending, bool),
-    Fail(By, Option<Hint>),
+    Dispatch(Dispatch),
+    SettleDispatch(SettleDispatch),
+    Interrupt(Operator),
+    Complete(Complete),
+    Fail(Fail),
     FireRetry { work: Id, attempt: u32 },
     Retry(Operator),
     Detach(By),
@@ -50,10 +54,12 @@ impl Act {
         match self {
             Self::ClearNeverHanded(by)
             | Self::Pin(by)
-            | Self::Complete(by, ..)
-            | Self::Fail(by, _)
             | Self::Detach(by)
             | Self::SettleRecovery(by, _) => Some(by),
+            Self::Complete(complete) => Some(&complete.by),
+            Self::Fail(fail) => Some(&fail.by),
+            Self::Dispatch(dispatch) => Some(&dispatch.by),
+            Self::SettleDispatch(settle) => Some(&settle.by),
             Self::RegisterWait(register) => Some(&register.by),
             Self::Accept(_)
             | Self::CommitRoute(_)
@@ -66,6 +72,7 @@ impl Act {
             | Self::Release(_)
             | Self::FireRetry { .. }
             | Self::Retry(_)
+            | Self::Interrupt(_)
             | Self::Restore { .. }
             | Self::ReleaseRestore { .. }
             | Self::Claim(_)
@@ -87,6 +94,7 @@ impl Act {
             | Self::Hold(of)
             | Self::Release(of)
             | Self::Retry(of)
+            | Self::Interrupt(of)
             | Self::Cancel(of) => Some(&of.work),
             Self::Claim(claim) => Some(&claim.work),
             Self::CloseIdle { work }
@@ -101,8 +109,10 @@ impl Act {
             | Self::CreateWork(_)
             | Self::ClearNeverHanded(_)
             | Self::Pin(_)
-            | Self::Complete(..)
-            | Self::Fail(..)
+            | Self::Complete(_)
+            | Self::Fail(_)
+            | Self::Dispatch(_)
+            | Self::SettleDispatch(_)
             | Self::Detach(_)
             | Self::Restore { .. }
             | Self::ReleaseRestore { .. }
@@ -137,11 +147,11 @@ pub(super) fn act(row: &Row) -> Result<Option<Act>, serde_json::Error> {
         "claim" => Act::Claim(read(row)?),
         "clear_never_handed" => Act::ClearNeverHanded(read(row)?),
         "pin" => Act::Pin(read(row)?),
-        "complete" => {
-            let OfEnding { ending, declares } = read(row)?;
-            Act::Complete(read(row)?, ending, declares)
-        }
-        "fail" => Act::Fail(read(row)?, read::<OfFailure>(row)?.hint),
+        "dispatch" => Act::Dispatch(read(row)?),
+        "settle_dispatch" => Act::SettleDispatch(read(row)?),
+        "interrupt" => Act::Interrupt(read(row)?),
+        "complete" => Act::Complete(read(row)?),
+        "fail" => Act::Fail(read(row)?),
         "fire_retry" => {
             let OfAttempt { work, attempt } = read(row)?;
             Act::FireRetry { work, attempt }
@@ -198,18 +208,6 @@ struct OfWait {
 #[derive(Deserialize)]
 struct OfReload {
     config: String,
-}
-
-#[derive(Deserialize)]
-struct OfEnding {
-    ending: Ending,
-    #[serde(default)]
-    declares: bool,
-}
-
-#[derive(Deserialize)]
-struct OfFailure {
-    hint: Option<Hint>,
 }
 
 #[derive(Deserialize)]

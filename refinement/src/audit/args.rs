@@ -1,5 +1,8 @@
 //! The arguments of actions, as the journal writes them. Unknown ones are ignored: a later journal may say more.
 
+use abide_model::action::SendAnswer;
+use abide_model::state::Fallback;
+use abide_model::worlds::ControlPolicy;
 use serde::Deserialize;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
@@ -57,6 +60,10 @@ pub(super) struct CommitRoute {
     #[serde(default)]
     pub(super) reopen: bool,
     pub(super) successor: Option<String>,
+    #[serde(default)]
+    pub(super) policy: ControlPolicy,
+    pub(super) fallback: Option<Fallback>,
+    pub(super) on_error: Option<Fallback>,
 }
 
 /// What a handler decided.
@@ -81,6 +88,8 @@ pub(super) struct Operator {
     pub(super) for_good: bool,
     pub(super) max_depth: Option<u32>,
     pub(super) successor: Option<String>,
+    #[serde(default)]
+    pub(super) implemented: bool,
 }
 
 /// Work to be made by hand.
@@ -104,6 +113,10 @@ pub(super) struct Claim {
     pub(super) expires_at: Option<i64>,
     pub(super) resumes: bool,
     pub(super) holds_until_pin: bool,
+    #[serde(default)]
+    pub(super) injects: bool,
+    #[serde(default)]
+    pub(super) interrupts: bool,
     #[serde(default)]
     pub(super) retry: Policy,
     #[serde(default)]
@@ -172,6 +185,45 @@ pub(super) struct By {
     pub(super) expires_at: Option<i64>,
 }
 
+/// A turn that ended and did not fail.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Complete {
+    #[serde(flatten)]
+    pub(super) by: By,
+    pub(super) ending: Ending,
+    #[serde(default)]
+    pub(super) declares: bool,
+    #[serde(default)]
+    pub(super) proofs: Vec<i64>,
+}
+
+/// A turn that failed.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Fail {
+    #[serde(flatten)]
+    pub(super) by: By,
+    pub(super) hint: Option<Hint>,
+    #[serde(default)]
+    pub(super) proofs: Vec<i64>,
+}
+
+/// A control that is sent.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Dispatch {
+    #[serde(flatten)]
+    pub(super) by: By,
+    pub(super) event: i64,
+}
+
+/// A control that was sent, and what came of it.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SettleDispatch {
+    #[serde(flatten)]
+    pub(super) by: By,
+    pub(super) event: i64,
+    pub(super) answer: SendAnswer,
+}
+
 /// How a turn ended that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -201,6 +253,8 @@ pub(super) struct RegisterWait {
     pub(super) source: Option<Source>,
     #[serde(default)]
     pub(super) read_scopes: Vec<String>,
+    #[serde(default)]
+    pub(super) proofs: Vec<i64>,
 }
 
 /// When a wait gives up.

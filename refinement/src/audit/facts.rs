@@ -5,7 +5,8 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use abide_model::outcome::RouteMark;
-use abide_model::state::{Timer, WaitStatus, Work};
+use abide_model::state::{Fallback, IntentKind, IntentStatus, Timer, WaitStatus, Work};
+use abide_model::worlds::Controls;
 
 use super::args::{Key, Policy};
 
@@ -68,6 +69,17 @@ pub(super) struct Event {
     pub(super) left: u32,
     pub(super) mark: RouteMark,
     pub(super) work: Option<WorkNo>,
+    pub(super) intent: Option<Intended>,
+}
+
+/// The intent of an event: how it is to reach an attempt of its Work, or was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Intended {
+    pub(super) kind: IntentKind,
+    pub(super) status: IntentStatus,
+    /// The attempt it was committed for. POLICY-23
+    pub(super) attempt: u32,
+    pub(super) on_error: Fallback,
 }
 
 impl Event {
@@ -83,6 +95,7 @@ impl Event {
             left,
             mark: RouteMark::Unrouted,
             work: None,
+            intent: None,
         }
     }
 
@@ -163,6 +176,8 @@ pub(super) struct Account {
     pub(super) expires_at: i64,
     pub(super) resumes: bool,
     pub(super) holds_until_pin: bool,
+    /// What the pin of its last attempt supports. POLICY-26
+    pub(super) controls: Controls,
     /// The segment that the exclusion mark names.
     pub(super) marked: Option<(u32, u64)>,
     pub(super) idle_at: Option<i64>,
@@ -176,6 +191,8 @@ pub(super) struct Account {
     /// How often what a handler sees of it changed. ROUTE-15
     pub(super) revision: i64,
     pub(super) pending: BTreeSet<i64>,
+    /// What is to reach its running attempt and was not answered.
+    pub(super) intents: BTreeSet<i64>,
     /// What names it and has no mark.
     pub(super) aimed: BTreeSet<i64>,
     pub(super) subscriptions: HashMap<(KeyNo, NameNo), WaitNo>,
@@ -205,6 +222,7 @@ impl Account {
             expires_at: 0,
             resumes: false,
             holds_until_pin: false,
+            controls: Controls::NONE,
             marked: None,
             idle_at: None,
             backoff: None,
@@ -213,6 +231,7 @@ impl Account {
             retries: HashMap::new(),
             revision: 1,
             pending: BTreeSet::new(),
+            intents: BTreeSet::new(),
             aimed: BTreeSet::new(),
             subscriptions: HashMap::new(),
             undecided: None,

@@ -1,7 +1,7 @@
 //! One row after another: what the law answers, and whether the journal says the same.
 //!
 //! Here is the way of a row. What it asked for becomes a [`Trial`]: [`actions`] says which for each action, and the files
-//! it leads to set its stage, one a concern: [`ingress`], [`routing`], [`segments`], [`waits`]. The law's answer is put in
+//! it leads to set its stage, one a concern: [`ingress`], [`routing`], [`segments`], [`intents`], [`waits`]. The law's answer is put in
 //! the words of a journal by [`phrase`] and compared. If they are alike, [`keep`] takes what the law left into the ledger; if
 //! they are not, [`doubt`] says whether the journal is unlawful or cannot say, and [`story`] tells the row to a person.
 //!
@@ -11,6 +11,7 @@
 mod actions;
 mod doubt;
 mod ingress;
+mod intents;
 mod keep;
 mod known;
 mod phrase;
@@ -32,7 +33,7 @@ use super::ledger::Ledger;
 use super::rows::{Ids, Row, SUPPRESSED, Sealed};
 use super::{AuditError, Report, stage};
 
-use trial::{Leaves, Made, Skip, Trial};
+use trial::{Leaves, Made, Pinned, Skip, Trial};
 
 /// An audit as far as it has come.
 pub(super) struct Judge {

@@ -8,11 +8,12 @@
 //!
 //! Here are the shapes that all of it shares: a [`Stage`] that is being set, and a [`Set`] that is. What is put on a stage
 //! has a file each: [`places`] gives what the ledger numbers its small number, [`offers`] is what the step may accept,
-//! [`events`], [`works`] and [`waits`] are what the rows before left. A table that the law reads besides is staged in one
-//! more file like these. [`set`] makes the world and the state of it, [`slots`] says where each event stands in that world,
+//! [`events`], [`intents`], [`works`] and [`waits`] are what the rows before left. A table that the law reads besides is
+//! staged in one more file like these. [`set`] makes the world and the state of it, [`slots`] says where each event stands in that world,
 //! and [`shape`] is all that differs between worlds.
 
 mod events;
+mod intents;
 mod offers;
 mod places;
 mod set;
@@ -31,7 +32,7 @@ use super::facts::{KeyNo, NameNo, WaitNo, WorkNo};
 use super::ledger::Ledger;
 
 use shape::Shape;
-pub(super) use shape::{Asks, Decides, DoesWhat, Offer, shapes};
+pub(super) use shape::{Asks, Decides, DoesWhat, Offer, Steers, shapes};
 pub(super) use slots::{At, derived};
 
 /// Works on a stage: the one concerned, a successor or parent, and owners of keys.

@@ -24,6 +24,7 @@ pub(super) fn claim(
     let pinned = world.binding(work);
     let limit = u32::try_from(world.capacity).unwrap_or(u32::MAX);
     let retry = pinned_policy(world, binding, rows, work)?;
+    let controls = world.controls(work, current(binding)?);
     let scope = rows.scope(binding.work(work))?;
     let scope = scope.and_then(|path| names::scope_of(world, &path));
     let limited = |scope| ScopeLimit { scope: names::scope(world, scope), limit };
@@ -37,6 +38,8 @@ pub(super) fn claim(
             generation: binding.generation(),
             resumes: pinned.resumes,
             holds_until_pin: pinned.holds,
+            injects: controls.injects,
+            interrupts: controls.interrupts,
             active: pinned.active.map(ticks),
             retry,
         },
@@ -55,9 +58,7 @@ fn pinned_policy(
     let Some(name) = rows.kind(binding.work(work))? else { return Ok(RetryPolicy::default()) };
     let kind = below(world.kinds.len()).find(|kind| world.kind(*kind).name == name);
     let kind = kind.ok_or_else(|| stranger("kind", &name))?;
-    let reloads = binding.reloads(binding.generation());
-    let generation = reloads.ok_or_else(|| stranger("generation", &binding.generation()))?;
-    let policy = world.policy(kind, generation);
+    let policy = world.policy(kind, current(binding)?);
     Ok(RetryPolicy {
         attempts: u32::from(policy.budget),
         backoff: policy.steps.iter().copied().map(ticks).collect(),
@@ -67,6 +68,12 @@ fn pinned_policy(
         },
         hint_max: ticks(world.hint),
     })
+}
+
+/// The current configuration, counted from the one that the world begins with.
+fn current(binding: &Binding) -> Result<u8, SubjectError> {
+    let generation = binding.generation();
+    binding.reloads(generation).ok_or_else(|| stranger("generation", &generation))
 }
 
 /// How long handed-off Work may be idle is its kind's to say, and its kind was fixed when it was made.

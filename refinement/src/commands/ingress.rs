@@ -39,7 +39,12 @@ pub(super) fn create_work(world: &World, binding: &Binding, by: DeliveryIx) -> C
     let (parent, authorised) = match delivery.asks {
         Some(Ask::Create { parent, authorised }) => (parent, authorised),
         Some(
-            Ask::Replay(_) | Ask::Reopen(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore,
+            Ask::Replay(_)
+            | Ask::Reopen(_)
+            | Ask::Release(_)
+            | Ask::Retry(_)
+            | Ask::Interrupt(_)
+            | Ask::ReleaseRestore,
         )
         | None => (None, false),
     };

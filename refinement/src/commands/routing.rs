@@ -5,6 +5,7 @@ use abide::law::routing::Snapshot;
 use abide_model::index::EventIx;
 use abide_model::worlds::{self, Does, World};
 
+use super::intents::control;
 use crate::binding::Binding;
 use crate::names::{key, work_uid};
 
@@ -30,14 +31,14 @@ fn decision(world: &World, of: worlds::Decision, snapshot: &Snapshot) -> Decisio
         Does::Decline => Decision::Decline,
         Does::Drop => Decision::Drop,
         Does::Close => Decision::Close,
-        Does::Update => Decision::Update { attach },
+        Does::Update => Decision::Update { attach, control: control(of.control) },
         Does::Work => {
             let kind = world.kind(of.kind);
             let create = of
                 .proposes
                 .filter(|_| snapshot.work.is_none())
                 .map(|_| ProposedWork { standing: kind.standing, ..snapshot.fresh(kind.name) });
-            Decision::Work { attach, create }
+            Decision::Work { attach, create, control: control(of.control) }
         }
     }
 }

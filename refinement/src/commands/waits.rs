@@ -1,7 +1,7 @@
 //! Waits: what a registration asks for, and what its Work may read.
 
 use abide::command::Command;
-use abide::domain::{Deadline, Seq, Source, WorkId};
+use abide::domain::{Deadline, EventUid, Seq, Source, WorkId};
 use abide_model::action::{self, Mark};
 use abide_model::index::{WaitIx, WorkIx, below};
 use abide_model::worlds::World;
@@ -12,14 +12,15 @@ use crate::names::{self, key, wait_uid};
 use crate::observation::Rows;
 use crate::subject::SubjectError;
 
-/// A wait as the world defines it.
+/// A wait as the world defines it, with what the result that parks the turn says beside it: how far it looked, and what its
+/// process took in.
 pub(super) fn register_wait(
     world: &World,
     binding: &Binding,
     rows: &mut Rows<'_>,
     (work, by): (WorkIx, action::Authority),
     wait: WaitIx,
-    after: Seq,
+    (after, proofs): (Seq, Vec<EventUid>),
 ) -> Result<Command, SubjectError> {
     let def = world.wait(wait);
     let source = def.source.map(|source| Source {
@@ -40,6 +41,8 @@ pub(super) fn register_wait(
         deadline: def.timeout.map(|length| Deadline::After(ticks(length))),
         source,
         read_scopes,
+        proofs,
+        usage: None,
     })
 }
 

@@ -67,7 +67,11 @@ fn made_by(world: &World, event: EventIx) -> Option<WorkIx> {
             let delivery = world.delivery(delivery);
             match delivery.asks? {
                 Ask::Create { .. } | Ask::Reopen(_) => delivery.decides.proposes,
-                Ask::Replay(_) | Ask::Release(_) | Ask::Retry(_) | Ask::ReleaseRestore => None,
+                Ask::Replay(_)
+                | Ask::Release(_)
+                | Ask::Retry(_)
+                | Ask::Interrupt(_)
+                | Ask::ReleaseRestore => None,
             }
         }
         Origin::Timeout(_)

@@ -1,7 +1,7 @@
 //! What an actor of the daemon reads before it acts.
 
-use abide::domain::{Seq, WorkId};
-use abide::store::{Tx, attempts, inputs, meta, names, works};
+use abide::domain::{EventUid, Seq, WorkId};
+use abide::store::{Tx, attempts, events, inputs, meta, names, works};
 
 use crate::subject::SubjectError;
 
@@ -36,6 +36,14 @@ impl Rows<'_> {
         let Some(n) = last else { return Ok(Seq(0)) };
         let epoch = attempts::referred(self.0, work, n)?.batch_epoch;
         Ok(inputs::batch(self.0, work, n, epoch)?.last().copied().unwrap_or(Seq(0)))
+    }
+
+    /// The id of an event at the edge, by which a process names it; none if it is not accepted.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn uid(&mut self, event: Seq) -> Result<Option<EventUid>, SubjectError> {
+        Ok(events::get(self.0, event)?.map(|event| event.uid))
     }
 
     /// The latest accepted sequence.

@@ -1,8 +1,10 @@
 //! The observation as the model's view: events, keys, Works with their attempts and waits.
 
+use std::collections::BTreeSet;
+
 use abide::domain::{self, Generation, Millis, Seq, WaitId, WorkId};
 use abide::store::observe::{
-    Observation, SeenActive, SeenAttempt, SeenEvent, SeenTimer, SeenWait, SeenWork,
+    Observation, SeenActive, SeenAttempt, SeenEvent, SeenInput, SeenTimer, SeenWait, SeenWork,
 };
 use abide_model::index::{WaitIx, WorkIx};
 use abide_model::outcome::RouteMark;
@@ -11,7 +13,8 @@ use abide_model::view::{AttemptView, EventView, KeyView, TimerView, View, WaitVi
 use abide_model::worlds::World;
 
 use super::words::{
-    attempt_status, exclusion, hold, in_ticks, lease, phase, small, wait_status, work_status,
+    asked, attempt_status, exclusion, hold, in_ticks, intent, lease, phase, small, wait_status,
+    work_status,
 };
 use crate::binding::Binding;
 use crate::commands::{known_event, known_work, mark, rank, stranger};
@@ -93,6 +96,8 @@ impl Names<'_> {
             root: self.event(event.root)?,
             depth: small(event.depth, "depth")?,
             conflicting: event.conflicting,
+            asked: event.asked.map(asked).transpose()?,
+            intent: event.intent.map(intent).transpose()?,
         })
     }
 
@@ -130,7 +135,11 @@ impl Names<'_> {
             predecessor: work.predecessor.map(|id| self.work(id)).transpose()?,
             parent: work.parent.map(|id| self.work(id)).transpose()?,
             closed_by: work.closed_by.map(|seq| self.event(seq)).transpose()?,
-            attempt: work.attempt.as_ref().map(|attempt| self.attempt_view(attempt)).transpose()?,
+            attempt: work
+                .attempt
+                .as_ref()
+                .map(|attempt| self.attempt_view(attempt, &work.consumed))
+                .transpose()?,
             pending: self.events(work.pending.iter().copied())?,
             consumed: self.events(consumed)?,
             wait: work.wait.as_ref().map(|wait| self.wait_view(wait)).transpose()?,
@@ -146,7 +155,11 @@ impl Names<'_> {
         }
     }
 
-    fn attempt_view(&self, attempt: &SeenAttempt) -> Result<AttemptView, SubjectError> {
+    fn attempt_view(
+        &self,
+        attempt: &SeenAttempt,
+        consumed: &[SeenInput],
+    ) -> Result<AttemptView, SubjectError> {
         let active = attempt.active.map(|active| self.active(active)).transpose()?;
         Ok(AttemptView {
             number: small(attempt.n.0, "attempt")?,
@@ -156,7 +169,8 @@ impl Names<'_> {
             active,
             lease: lease(attempt.expires_at, self.binding.now()),
             trigger: self.event(attempt.trigger)?,
-            batch: self.events(attempt.batch.iter().copied())?,
+            batch: self.events(taken(attempt, consumed))?,
+            interrupted_by: attempt.interrupt_event.map(|seq| self.event(seq)).transpose()?,
         })
     }
 
@@ -192,4 +206,12 @@ impl Names<'_> {
         let left = u64::try_from(at.0 - self.binding.now().0).unwrap_or(0);
         Ok(TimerView::Armed(in_ticks(left, "instant")?))
     }
+}
+
+/// What the last segment consumed: what its claim handed over, and what its result proved. INJECT-17
+fn taken(attempt: &SeenAttempt, consumed: &[SeenInput]) -> BTreeSet<Seq> {
+    let last =
+        |input: &&SeenInput| input.attempt == attempt.n && input.epoch >= attempt.batch_epoch;
+    let proved = consumed.iter().filter(last).map(|input| input.event);
+    attempt.batch.iter().copied().chain(proved).collect()
 }

@@ -1,12 +1,14 @@
 //! The runtime's words one by one as the model's, and its numbers as the model counts.
 
 use abide::domain::{self, Millis};
-use abide::store::observe::SeenWork;
-use abide_model::state::{AttemptStatus, Exclusion, Hold, Phase, WaitStatus, WorkStatus};
-use abide_model::view::LeaseView;
+use abide::store::observe::{SeenIntent, SeenWork};
+use abide_model::state::{
+    AttemptStatus, Exclusion, Fallback, Hold, IntentKind, Phase, WaitStatus, WorkStatus,
+};
+use abide_model::view::{IntentView, LeaseView};
 use abide_model::worlds::TICK_MS;
 
-use crate::commands::stranger;
+use crate::commands::{intent_kind, intent_status, stranger};
 use crate::subject::SubjectError;
 
 pub(super) fn small(number: u32, thing: &'static str) -> Result<u8, SubjectError> {
@@ -78,4 +80,27 @@ pub(super) const fn wait_status(status: domain::WaitStatus) -> WaitStatus {
         domain::WaitStatus::Woken => WaitStatus::Woken,
         domain::WaitStatus::Cancelled => WaitStatus::Cancelled,
     }
+}
+
+/// The control that a fallback stands in for.
+pub(super) fn asked(policy: domain::ControlPolicy) -> Result<IntentKind, SubjectError> {
+    match policy {
+        domain::ControlPolicy::Inject => Ok(IntentKind::Inject),
+        domain::ControlPolicy::Interrupt => Ok(IntentKind::Interrupt),
+        domain::ControlPolicy::Queue | domain::ControlPolicy::Drop => {
+            Err(stranger("fallback for", &format!("{policy:?}")))
+        }
+    }
+}
+
+pub(super) fn intent(seen: SeenIntent) -> Result<IntentView, SubjectError> {
+    Ok(IntentView {
+        kind: intent_kind(seen.kind),
+        attempt: small(seen.attempt.0, "attempt")?,
+        status: intent_status(seen.status),
+        on_error: seen.on_error.map(|stands_in| match stands_in {
+            domain::Fallback::Queue => Fallback::Queue,
+            domain::Fallback::Drop => Fallback::Drop,
+        }),
+    })
 }

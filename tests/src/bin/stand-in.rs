@@ -6,7 +6,7 @@
 //! | type | the stand-in |
 //! |---|---|
 //! | `pull_request.opened` with `number` 9001 | waits for `pull_request.closed` on the key of that input |
-//! | `pull_request.opened` with `number` 9002 | works until the file `release` appears beside the log |
+//! | `pull_request.opened` with `number` 9002 | works until the file `release` appears beside the log, and takes in every second event of its inbox |
 //! | `pull_request.opened` with `number` 9003 | waits for what never comes |
 //! | `pull_request.opened` with `number` 9004 | waits for `pull_request.closed` of number 9001 of the same repository |
 //! | anything of a repository that stays (its copy is a multiple of five) | waits for whatever comes next |
@@ -51,7 +51,7 @@ fn run() -> io::Result<ExitCode> {
     record(&log, "start", &request, &inputs)?;
     let code = match inputs.iter().find_map(asked) {
         Some((WAITS, key, _)) => wait(&key, &["--type", "pull_request.closed"])?,
-        Some((WORKS_ON, ..)) => work_until_released(&log)?,
+        Some((WORKS_ON, ..)) => work_until_released(&log, &request)?,
         Some((CLOSABLE, key, _)) => wait(&key, &["--type", "pull_request.never"])?,
         Some((DEPENDENT, key, source)) => {
             let on = format!("{source}#{WAITS}");
@@ -98,17 +98,43 @@ fn wait(key: &str, filter: &[&str]) -> io::Result<ExitCode> {
     Ok(if status.code() == Some(4) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn work_until_released(log: &Path) -> io::Result<ExitCode> {
-    let release = log.with_file_name("release");
-    while !release.exists() {
+fn work_until_released(log: &Path, request: &Value) -> io::Result<ExitCode> {
+    let (release, mut looked_at) = (log.with_file_name("release"), 0);
+    loop {
+        let released = release.exists();
+        looked_at = take_in(log, request, looked_at)?;
+        if released {
+            return Ok(ExitCode::SUCCESS);
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// Acknowledges every second event of the inbox after the first so many, and answers how many there are.
+fn take_in(log: &Path, request: &Value, looked_at: usize) -> io::Result<usize> {
+    let text = std::fs::read_to_string(variable("ABIDE_INBOX")?)?;
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let events: Vec<Value> = whole.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    for event in events.iter().skip(looked_at).skip(looked_at % 2).step_by(2) {
+        record(log, "takes", request, std::slice::from_ref(event))?;
+        let id = event["abideid"].as_str().unwrap_or_default();
+        let acknowledged =
+            Command::new(variable("ABIDE_BINARY")?).args(["tool", "ack", id]).status()?;
+        if !acknowledged.success() {
+            return Err(io::Error::other(format!("ack of {id}: {acknowledged}")));
+        }
+    }
+    Ok(events.len())
 }
 
 fn record(log: &Path, what: &str, request: &Value, inputs: &[Value]) -> io::Result<()> {
     let sequences: Vec<i64> =
         inputs.iter().filter_map(|input| input["abideseq"].as_str()?.parse().ok()).collect();
+    let repeated: Vec<i64> = inputs
+        .iter()
+        .filter(|input| !input["repeated"].is_null())
+        .filter_map(|input| input["abideseq"].as_str()?.parse().ok())
+        .collect();
     let line = json!({
         "what": what,
         "pid": std::process::id(),
@@ -116,6 +142,8 @@ fn record(log: &Path, what: &str, request: &Value, inputs: &[Value]) -> io::Resu
         "attempt": request["number"],
         "reason": request["reason"],
         "inputs": sequences,
+        "repeated": repeated,
+        "asked": inputs.iter().find_map(asked).map(|(number, ..)| number),
     });
     let mut file = OpenOptions::new().create(true).append(true).open(log)?;
     file.write_all(format!("{line}\n").as_bytes())

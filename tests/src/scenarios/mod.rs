@@ -3,8 +3,12 @@
 mod aliases;
 mod configuration;
 mod hints;
+mod injections;
+mod interrupts;
 mod leases;
 mod ownership;
+mod policies;
+mod proofs;
 mod retries;
 mod routing;
 mod storage;
@@ -21,18 +25,35 @@ pub const ALL: &[Shared] = &[
     ownership::MULTI_KEY_ATTACHMENT_CONFLICT_AND_ORDER,
     ownership::UNCORRELATED_AND_TERMINAL_SUCCESSOR,
     configuration::SCOPE_ROUTE_INHERITANCE,
+    policies::UNSUPPORTED_POLICY_EXPLICIT_FALLBACK,
     routing::UNMATCHED_AND_CONTRADICTORY_TARGET,
     waits::WAIT_EVENT_REGISTRATION_ORDERS,
     timers::WAIT_TIMEOUT_ACCEPTANCE_TIE,
     waits::WAIT_CANCEL_ORDERS,
     timers::WAIT_WATERMARK_AND_TIMEOUT_ONLY,
     aliases::DEPENDENCY_SUBSCRIPTION_ALIAS,
+    injections::COMPLETION_INJECT_ORDERS,
     leases::LEASE_LOSS_ADOPTION_AND_STALE_RESULT,
     retries::RETRY_BACKOFF_EXHAUSTION_AND_MANUAL_EVENT,
     retries::RETRY_CANCEL_ORDERS,
     hints::RETRY_HINT_VALIDATION,
     storage::STORAGE_SUITE,
+    proofs::PROOF_BEFORE_DISPATCH_ACK,
+    injections::ACCEPTED_TOO_LATE,
+    injections::COMPLETION_BEFORE_DISPATCH,
+    injections::NOT_ACCEPTING,
+    injections::AMBIGUOUS_RESEND,
+    proofs::WAITING_PROOF_AND_SCAN,
+    proofs::FAILED_PROOF_AND_RETRY,
+    proofs::FOREIGN_PROOF_IGNORED,
+    interrupts::INTERRUPT,
 ];
+
+/// Shared scenarios of a whole daemon, by their exact ids, each with the test that carries it out on the built binary.
+pub const COMPOSED: &[(&str, &str)] = &[(
+    "TestDaemonSlackSupportConversation",
+    "tests/tests/drills/conversation.rs::test_daemon_slack_support_conversation",
+)];
 
 /// The shared scenario of that id.
 #[must_use]

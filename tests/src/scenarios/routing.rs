@@ -2,6 +2,7 @@
 
 use abide_model::action::Mark;
 
+use super::policies;
 use crate::scenario::Wanted::{Accepted, Code, Conflict, Duplicate};
 use crate::scenario::{
     Scenario, Shared, accept, claim, commit_route, complete, crash, deliver, drop_event, evaluate,
@@ -129,8 +130,21 @@ fn a_held_work_holds_up_no_other() -> Scenario {
 pub(super) const FIRST_MATCH_REPLAY_AND_DROP_AUDIT: Shared = Shared {
     id: "first_match_replay_and_drop_audit",
     rules: &[
-        "ROUTE-08", "ROUTE-11", "ROUTE-15", "ROUTE-16", "ROUTE-19", "OWN-05", "OWN-11", "BIND-12",
-        "BIND-13", "OURS-01", "OURS-07", "OURS-08", "OURS-17",
+        "ROUTE-08",
+        "ROUTE-11",
+        "ROUTE-15",
+        "ROUTE-16",
+        "ROUTE-19",
+        "OWN-05",
+        "OWN-11",
+        "BIND-12",
+        "BIND-13",
+        "POLICY-24",
+        "POLICY-25",
+        "OURS-01",
+        "OURS-07",
+        "OURS-08",
+        "OURS-17",
     ],
     parts: || {
         vec![
@@ -139,6 +153,7 @@ pub(super) const FIRST_MATCH_REPLAY_AND_DROP_AUDIT: Shared = Shared {
             a_decision_lost_in_a_crash_is_made_again_and_is_the_same(),
             a_drop_is_kept_with_its_work_and_starts_nothing(),
             a_drop_does_not_ask_what_its_work_is_doing(),
+            policies::what_a_policy_dropped_stays_dropped_once_the_attempt_is_over(),
             an_operator_takes_an_event_out_once_and_in_its_turn(),
             marks_of_one_work_are_made_in_acceptance_order(),
             a_replay_is_an_event_of_its_own_and_the_original_stays(),

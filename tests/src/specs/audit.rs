@@ -50,6 +50,17 @@ pub fn one_sided(book: &Rulebook, registry: &Registry) -> Vec<Finding> {
     findings
 }
 
+/// Rules of the model that rest on worlds and codes alone: those exist whatever the law does, so nothing fails with the rule.
+#[must_use]
+pub fn toothless(book: &Rulebook) -> Vec<Finding> {
+    let message = "names only worlds and codes, which exist whatever the law does; \
+                   name the property, mutant, scenario or test that fails with the rule";
+    let bare = |check: &String| check.starts_with("world:") || check.starts_with("refusal:");
+    let resting = |rule: &&Rule| !rule.checks.is_empty() && rule.checks.iter().all(bare);
+    let of_the_model = book.rules.iter().filter(|rule| rule.model);
+    of_the_model.filter(resting).map(|rule| Finding::new(&rule.id, message)).collect()
+}
+
 fn unknown_checks_of(book: &Rulebook, registry: &Registry, rule: &Rule) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, check) in rule.checks.iter().enumerate() {

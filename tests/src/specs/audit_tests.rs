@@ -151,3 +151,14 @@ fn a_rule_that_names_what_does_not_cite_it_is_found() {
         ]
     );
 }
+
+#[test]
+fn a_rule_that_rests_on_worlds_and_codes_is_found() {
+    for bare in [r#""world:waits""#, r#""refusal:not_due""#, r#""world:waits", "refusal:not_due""#]
+    {
+        assert_eq!(toothless(&book(bare)).len(), 1, "{bare}");
+    }
+    for sound in ["", ALL, r#""world:waits", "mutant:wake-twice""#, r#""test:a.rs::runs""#] {
+        assert_eq!(shown(&toothless(&book(sound))), Vec::<String>::new(), "{sound}");
+    }
+}

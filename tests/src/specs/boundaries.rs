@@ -168,6 +168,11 @@ pub const BOUNDARIES: &[Boundary] = &[
         reason: "an executor runs a process and reports; it changes nothing durable itself",
     },
     Boundary {
+        place: "impl/src/conformance",
+        ban: Ban::ModulesBut(&["domain", "extension"]),
+        reason: "the suite sees of an executor what a host sees of it",
+    },
+    Boundary {
         place: "impl/src/keeper",
         ban: Ban::ModulesBut(&["domain", "extension", "files", "points"]),
         reason: "a keeper outlives its daemon, so it may not need it",
@@ -182,6 +187,11 @@ pub const BOUNDARIES: &[Boundary] = &[
         place: "impl/src/daemon",
         ban: Ban::Paths(&["crate::law::apply", "crate::law::NO_EFFECT_ROWS_PER_MINUTE"]),
         reason: "loops decide when, never what is allowed",
+    },
+    Boundary {
+        place: "impl/src/evaluation",
+        ban: Ban::Modules(&["writer", "daemon", "api", "serve", "executor", "keeper", "cli"]),
+        reason: "an evaluation reads and proposes",
     },
     Boundary {
         place: "impl/src/host",

@@ -9,6 +9,7 @@ use abide::command::{Deferral, Refusal};
 
 use super::names::names_of;
 use super::registry::Cited;
+use crate::scenarios;
 
 /// The model's properties and the rules they cite.
 #[must_use]
@@ -46,10 +47,12 @@ pub fn refusals() -> BTreeSet<String> {
     refusal_lists().into_iter().flat_map(|list| list.codes).collect()
 }
 
-/// The shared scenarios that are executed on every subject, with the rules they show.
+/// The shared scenarios that are executed: on every subject, or on the built binary.
 #[must_use]
 pub fn scenarios() -> BTreeSet<String> {
-    crate::scenarios::ALL.iter().map(|shared| shared.id.to_owned()).collect()
+    let on_subjects = scenarios::ALL.iter().map(|shared| shared.id);
+    let on_daemons = scenarios::COMPOSED.iter().map(|(id, _)| *id);
+    on_subjects.chain(on_daemons).map(str::to_owned).collect()
 }
 
 /// The codes one statement of the law refuses or defers with, in order of precedence.

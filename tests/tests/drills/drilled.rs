@@ -9,6 +9,7 @@ use abide_tests::drill::{Fired, Step, Victim};
 
 use crate::accounts::{Accounts, Course, account, hold_to_course};
 use crate::ground::{Failed, Ground, NOBODY, kills, say};
+use crate::heard::Hearing;
 
 /// Drills of one test at once; the grounds see to it that there are not too many daemons.
 const AT_ONCE: usize = 3;
@@ -23,8 +24,34 @@ pub(crate) struct Drill {
     pub(crate) plan: Vec<Step>,
     /// What is asked of the daemon. It answers how many Works that makes.
     pub(crate) act: fn(&mut Ground) -> Result<usize, Failed>,
-    /// What comes of it if only daemons are killed.
-    pub(crate) course: Course,
+    pub(crate) judge: Judge,
+}
+
+/// What comes of a drill.
+pub(crate) enum Judge {
+    /// Workers took this course, if only daemons were killed, and ended so in any case.
+    Worker(Course),
+    /// Listeners heard what they were told.
+    Listener(Hearing),
+}
+
+impl Judge {
+    fn judge(&self, ground: &Ground, daemons_alone: bool) -> Result<Accounts, Failed> {
+        let course = match self {
+            Self::Worker(course) => course,
+            Self::Listener(hearing) => return hearing.judge(ground, daemons_alone),
+        };
+        let (seen, log) = (ground.see()?, ground.log()?);
+        let mut accounts = account(&seen, &log, &ground.sent);
+        if daemons_alone {
+            let more = hold_to_course(&seen, &log, |_| Some(*course));
+            accounts.doubles.extend(more.doubles);
+            accounts.losses.extend(more.losses);
+        } else if seen.works.iter().any(|work| work.status != course.ends) {
+            accounts.losses.push(format!("a work does not end {:?}", course.ends));
+        }
+        Ok(accounts)
+    }
 }
 
 /// What came of a drill.
@@ -104,7 +131,7 @@ fn run_one(drill: &Drill) -> Result<Option<Drilled>, Failed> {
         Err(failed) if failed == NOBODY => return Ok(None),
         acted => acted?,
     }
-    let (seen, log, fired) = (ground.see()?, ground.log()?, ground.fired()?);
+    let fired = ground.fired()?;
     if fired.contains(&Fired::Nobody) {
         return Ok(None);
     }
@@ -114,14 +141,8 @@ fn run_one(drill: &Drill) -> Result<Option<Drilled>, Failed> {
         let killed = ground.killed;
         return Err(ground.stuck(&format!("{killed} daemons were killed, planned {planned}")));
     }
-    let mut accounts = account(&seen, &log, &ground.sent);
-    if drill.plan.iter().all(|step| step.victim == Victim::Daemon) {
-        let more = hold_to_course(&seen, &log, |_| Some(drill.course));
-        accounts.doubles.extend(more.doubles);
-        accounts.losses.extend(more.losses);
-    } else if seen.works.iter().any(|work| work.status != drill.course.ends) {
-        accounts.losses.push(format!("a work does not end {:?}", drill.course.ends));
-    }
+    let daemons_alone = drill.plan.iter().all(|step| step.victim == Victim::Daemon);
+    let accounts = drill.judge.judge(&ground, daemons_alone)?;
     if accounts != Accounts::default() {
         say(&ground.stuck(&format!("{}: {accounts:?}", drill.name)));
     }

@@ -9,18 +9,30 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use abide::domain::{Seq, WorkStatus};
+use abide::keeper::identity::Stat;
 use abide::store::journal::{self, JournalRow};
 use abide::store::observe::SeenWork;
-use abide::store::{Observation, Store, observe};
+use abide::store::{Observation, Store, StoreError, Tx, observe};
 use abide_refinement::audit::{Report, audit_database};
 use abide_tests::daemon::{Daemon, abide, binary};
-use abide_tests::drill::{Drill, Fired, Step, Victim};
+use abide_tests::drill::{Drill, Fired, Held, Step, Victim};
+use abide_tests::http::Connection;
 use serde_json::json;
 
 use crate::accounts::Line;
+use crate::heard::Heard;
 
 /// A drill that has not come to its end by then is stuck, and says where.
 const STUCK: Duration = Duration::from_secs(120);
+
+/// The source of what is sent to the HTTP door.
+pub(crate) const SENDER: &str = "test:drill";
+
+/// What listeners record.
+const LISTENER_LOG: &str = "listener.log";
+
+/// A keeper without anything to keep is gone after so long.
+const GOING_MAX: Duration = Duration::from_secs(45);
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(15);
@@ -85,6 +97,8 @@ pub(crate) struct Ground {
     /// Daemons that ended as one that is killed does.
     pub(crate) killed: usize,
     pub(crate) sent: BTreeMap<String, Sent>,
+    /// Ids of messages that the HTTP door has answered.
+    pub(crate) posted: Vec<String>,
     _slot: Slot,
 }
 
@@ -112,6 +126,7 @@ impl Ground {
             begun,
             killed: 0,
             sent,
+            posted: Vec::new(),
             _slot: slot,
         };
         ground.keep_up()?;
@@ -234,6 +249,94 @@ impl Ground {
         }
     }
 
+    /// Sends a message to the HTTP door until it is answered, under one id.
+    pub(crate) fn post(&mut self, id: &str, event_type: &str, to: &str) -> Result<(), Failed> {
+        let body = json!({
+            "specversion": "1.0", "id": id, "source": SENDER, "type": event_type,
+            "data": { "to": to },
+        })
+        .to_string();
+        self.until("a message is kept", |ground| ground.offer_at_the_door(&body))?;
+        self.posted.push(id.to_owned());
+        Ok(())
+    }
+
+    fn offer_at_the_door(&self, body: &str) -> Result<Option<()>, Failed> {
+        let Some(daemon) = &self.daemon else { return Ok(None) };
+        let headers = [("content-type", "application/cloudevents+json")];
+        let answer = Connection::tcp(daemon.hooks())
+            .and_then(|mut door| door.send("POST", "/hooks/door", &headers, body.to_owned()));
+        // A lost answer says nothing; the same id again does.
+        let Ok(answer) = answer else { return Ok(None) };
+        match answer.status {
+            200..300 => Ok(Some(())),
+            503 => Ok(None),
+            status => Err(format!("a message was answered {status} {}", answer.body)),
+        }
+    }
+
+    /// What listeners recorded.
+    pub(crate) fn heard(&self) -> Result<Vec<Heard>, Failed> {
+        match fs::read_to_string(self.path().join(LISTENER_LOG)) {
+            Ok(text) => text.lines().map(|line| Heard::read(line).map_err(said)).collect(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(said(error)),
+        }
+    }
+
+    /// Tells the `nth` process of each Work something.
+    pub(crate) fn order(&self, nth: usize, order: &str) -> Result<(), Failed> {
+        let (file, new) = (format!("order.{nth}"), format!("order.{nth}.new"));
+        fs::write(self.path().join(&new), order).map_err(said)?;
+        fs::rename(self.path().join(new), self.path().join(file)).map_err(said)
+    }
+
+    /// Reads something from the database.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&mut dyn Tx) -> Result<T, StoreError>,
+    ) -> Result<T, Failed> {
+        let store = Store::open_reader(&self.database()).map_err(said)?;
+        let mut session = store.session();
+        session.begin_snapshot().map_err(said)?;
+        read(&mut session).map_err(said)
+    }
+
+    /// What is left of keepers and of what they started, once they had the time to go: one that nobody let proceed goes by
+    /// itself.
+    pub(crate) fn running(&self) -> Result<Vec<String>, Failed> {
+        let begun = Instant::now();
+        loop {
+            let found = self.runs()?;
+            if found.is_empty() || begun.elapsed() > GOING_MAX {
+                return Ok(found);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Keepers that live, and processes of whatever they started, by what their environment names.
+    fn runs(&self) -> Result<Vec<String>, Failed> {
+        let mut found: Vec<String> = Held::all(&self.path().join("state"))
+            .map_err(said)?
+            .into_iter()
+            .map(|held| format!("keeper {} of {}", held.keeper.pid, held.segment.display()))
+            .collect();
+        let folder = self.path().as_os_str().as_encoded_bytes();
+        for stat in Stat::all().map_err(said)? {
+            // One that is gone by now, or another's, has no environment to read.
+            let environment = fs::read(format!("/proc/{}/environ", stat.pid)).unwrap_or_default();
+            let of_ours = environment.split(|byte| *byte == 0).any(|variable| {
+                variable.starts_with(b"ABIDE_DRILL_LOG=")
+                    && variable.windows(folder.len()).any(|part| part == folder)
+            });
+            if of_ours && stat.runs() {
+                found.push(format!("process {}", stat.pid));
+            }
+        }
+        Ok(found)
+    }
+
     /// Cancels every open Work until each is.
     pub(crate) fn cancel_all(&mut self) -> Result<(), Failed> {
         self.until("every work is cancelled", |ground| {
@@ -285,18 +388,12 @@ impl Ground {
 
     /// The state of the database, as another process reads it.
     pub(crate) fn see(&self) -> Result<Observation, Failed> {
-        let store = Store::open_reader(&self.database()).map_err(said)?;
-        let mut session = store.session();
-        session.begin_snapshot().map_err(said)?;
-        observe(&mut session).map_err(said)
+        self.read(observe)
     }
 
     /// What was committed.
     pub(crate) fn journal(&self) -> Result<Vec<JournalRow>, Failed> {
-        let store = Store::open_reader(&self.database()).map_err(said)?;
-        let mut session = store.session();
-        session.begin_snapshot().map_err(said)?;
-        journal::since(&mut session, 0, u32::MAX).map_err(said)
+        self.read(|tx| journal::since(tx, 0, u32::MAX))
     }
 
     /// The journal rows and the ends of the attempts of one Work, as text.
@@ -391,10 +488,11 @@ impl Ground {
             format!("{} works, open:\n{}\nunrouted: {open:?}", seen.works.len(), said.join("\n"))
         });
         format!(
-            "{what}\nfired: {:?}\nstate: {}\nworker.log:\n{}\ndaemon.log:\n{}",
+            "{what}\nfired: {:?}\nstate: {}\nworker.log:\n{}\n{LISTENER_LOG}:\n{}\ndaemon.log:\n{}",
             self.fired(),
             works.unwrap_or_else(|error| error),
             tail("worker.log", 30),
+            tail(LISTENER_LOG, 30),
             tail("daemon.log", 60),
         )
     }
@@ -416,15 +514,19 @@ pub(crate) fn said(error: impl std::fmt::Display) -> Failed {
 }
 
 fn configure(folder: &Path) -> std::io::Result<()> {
-    let script = format!(
-        "#!/bin/sh\nexport ABIDE_DRILL_LOG='{}'\nexport ABIDE_BINARY='{}'\nexec '{}' \"$@\"\n",
-        folder.join("worker.log").display(),
-        binary("abide")?.display(),
-        binary("drill-worker")?.display(),
-    );
-    let path = folder.join("run.sh");
-    fs::write(&path, script)?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    let scripts =
+        [("run.sh", "worker.log", "drill-worker"), ("listen.sh", LISTENER_LOG, "drill-listener")];
+    for (script, log, program) in scripts {
+        let text = format!(
+            "#!/bin/sh\nexport ABIDE_DRILL_LOG='{}'\nexport ABIDE_BINARY='{}'\nexec '{}' \"$@\"\n",
+            folder.join(log).display(),
+            binary("abide")?.display(),
+            binary(program)?.display(),
+        );
+        let path = folder.join(script);
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    }
     fs::write(folder.join("abide.toml"), CONFIGURATION)
 }
 
@@ -439,8 +541,62 @@ hooks = "127.0.0.1:0"
 token = { file = "state/ops.token" }
 may = ["view", "work", "config"]
 
+[[ingress]]
+name = "door"
+kind = "http"
+scope = "main"
+unsigned = true
+
 [scope.main]
 capacity = 8
+
+[[scope.main.route]]
+name = "stops"
+on = ["hear.stop", "chat.stop"]
+key = 'event.data.to'
+do = "update"
+active = "interrupt"
+fallback = "queue"
+
+[[scope.main.route]]
+name = "heard"
+on = ["hear.*"]
+key = 'event.data.to'
+do = "work"
+kind = "hear"
+active = "inject"
+
+[[scope.main.route]]
+name = "chats"
+on = ["chat.*"]
+key = 'event.data.to'
+do = "work"
+kind = "chat"
+active = "inject"
+
+[scope.main.kind.hear]
+binding = "listener"
+retry = { attempts = 16, backoff = ["1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s"] }
+
+[scope.main.binding.listener]
+executor = "shell"
+command = ["./listen.sh"]
+capabilities = ["resume", "inject", "interrupt"]
+isolation = "none"
+lease = "1s"
+stop_grace = "500ms"
+
+[scope.main.kind.chat]
+binding = "talker"
+retry = { attempts = 16, backoff = ["1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s", "1s"] }
+
+[scope.main.binding.talker]
+executor = "agent"
+command = ["./listen.sh", "--agent"]
+capabilities = ["resume", "inject", "interrupt"]
+isolation = "none"
+lease = "1s"
+stop_grace = "500ms"
 
 [[scope.main.route]]
 name = "news"

@@ -2,11 +2,16 @@
 //! attempts, and senders and executors that do what they should not.
 
 mod accounts;
+mod chance;
 mod controls;
+mod conversation;
 mod doctored;
 mod drilled;
 mod ground;
+mod heard;
+mod messages;
 mod points;
 mod random;
 mod senders;
+mod steering;
 mod upgrade;

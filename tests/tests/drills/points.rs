@@ -6,18 +6,19 @@ use abide::domain::WorkStatus;
 use abide_tests::drill::{Step, Victim};
 
 use crate::accounts::{AGAIN, CANCELLED, Course, ONCE, RESUMED, What};
-use crate::drilled::{self, Drill};
+use crate::drilled::{self, Drill, Judge};
 use crate::ground::{Failed, Ground};
+use crate::steering;
 
 use Victim::{Command, Daemon, Keeper};
 
 type Act = fn(&mut Ground) -> Result<usize, Failed>;
 
 fn run(what: &str, drills: Vec<Drill>) {
-    drilled::run(what, drills, every);
+    drilled::run(what, drills, steering::every);
 }
 
-fn every() -> Vec<Drill> {
+pub(crate) fn every() -> Vec<Drill> {
     [launch(), takeover(), wait(), cancellation(), retry(), held(), detach()]
         .into_iter()
         .flatten()
@@ -253,7 +254,8 @@ fn around(
 fn drill(what: &str, before: &[Step], last: Step, act: Act, course: Course) -> Drill {
     let plan: Vec<Step> = before.iter().cloned().chain([last]).collect();
     let shown: Vec<String> = plan.iter().map(Step::to_string).collect();
-    Drill { name: format!("{what}: {}", shown.join(", ")), plan, act, course }
+    let name = format!("{what}: {}", shown.join(", "));
+    Drill { name, plan, act, judge: Judge::Worker(course) }
 }
 
 /// The last kill at the second passing of its point.

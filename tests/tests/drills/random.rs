@@ -1,16 +1,17 @@
 //! Kills at random instants while there is much to do, on `abide` itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use abide::domain::WorkStatus;
 use abide::keeper::identity::Identity;
 use abide::store::Observation;
 use abide::store::observe::SeenWork;
 use abide_tests::daemon::binary;
-use abide_tests::drill::{Fired, Held, Victim, kill, running_as};
+use abide_tests::drill::{Fired, Victim, kill, running_as};
 
 use crate::accounts::{AGAIN, Accounts, CANCELLED, Course, ONCE, RESUMED, account, hold_to_course};
+use crate::chance::{Random, held, number, seed};
 use crate::ground::{Failed, Ground, said, say};
 
 /// How long it kills if `ABIDE_DRILL_SECONDS` does not say.
@@ -30,20 +31,13 @@ const OPEN: usize = 16;
 #[test]
 fn kills_at_random_instants_under_load_start_nothing_twice_and_lose_nothing() {
     let seconds = number("ABIDE_DRILL_SECONDS").unwrap_or(SECONDS);
-    let seed = number("ABIDE_DRILL_SEED").unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(now.as_nanos() & 0xffff_ffff).unwrap_or_default()
-    });
+    let seed = seed();
     say(&format!("random kills for {seconds} s: ABIDE_DRILL_SEED={seed}"));
     let accounts = Load::begin(seed).and_then(|load| load.run(Duration::from_secs(seconds)));
     match accounts {
         Ok(accounts) => assert_eq!(accounts, Accounts::default(), "seed {seed}"),
         Err(failed) => panic!("seed {seed}: {failed}"),
     }
-}
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
 }
 
 /// What an event asks for, and the course its Work takes if nobody but a daemon is killed.
@@ -82,7 +76,7 @@ impl Load {
         let ground = Ground::with(&[], binary("abide").map_err(said)?)?;
         Ok(Self {
             ground,
-            random: Random(seed | 1),
+            random: Random::of(seed),
             asked: BTreeMap::new(),
             told: BTreeSet::new(),
             cancelled: BTreeSet::new(),
@@ -205,18 +199,8 @@ impl Load {
 
     /// Some keeper or command that runs; its Work is disturbed from now on.
     fn held(&mut self, victim: Victim) -> Result<Option<Identity>, Failed> {
-        let mut found = Vec::new();
-        for held in Held::all(&self.ground.path().join("state")).map_err(said)? {
-            let process = match victim {
-                Victim::Command => held.command().map_err(said)?,
-                Victim::Keeper | Victim::Daemon => Some(held.keeper),
-            };
-            found.extend(process.map(|process| (held.segment, process)));
-        }
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let (segment, process) = found.swap_remove(self.random.index(found.len()));
+        let found = held(&self.ground, victim, &mut self.random)?;
+        let Some((segment, process)) = found else { return Ok(None) };
         let text = std::fs::read_to_string(segment.join("request.json")).map_err(said)?;
         let request: serde_json::Value = serde_json::from_str(&text).map_err(said)?;
         self.disturbed.extend(request["work"].as_str().map(str::to_owned));
@@ -322,25 +306,4 @@ impl Load {
 fn key_of(seen: &Observation, work: &SeenWork) -> Option<String> {
     let own = seen.keys.iter().find(|key| key.owner == work.work)?;
     Some(own.key.external_id.clone())
-}
-
-/// A small generator, so that a seed says everything. Never 0.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn index(&mut self, length: usize) -> usize {
-        let length = u64::try_from(length).unwrap_or(u64::MAX);
-        usize::try_from(self.below(length)).unwrap_or_default()
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use abide::domain::Generation;
+use abide::domain::{ControlPolicy, Generation, IntentKind, IntentStatus, MarkKind};
 use abide::store::{Engine as _, Observation, Store, observe};
 use abide_refinement::audit::audit_database;
 use abide_tests::daemon::{Daemon, abide};
@@ -64,7 +64,8 @@ pub(crate) fn account(
     let marks = marked_as_it_should_be(&rest, &sent, stages);
     let successors = succeeded_once(&rest, daemon, stages);
     one_work_a_subject(&rest, deliveries, successors, stages);
-    handed_over_in_order(folder, &rest.events);
+    let taken = taken_in_or_handed_again(folder, &seen(folder));
+    handed_over_in_order(folder, &rest.events, &taken);
     let woken = woken_once(&rest, stages);
     let aliases = translated_once(&rest, stages);
     pinned_and_marked_under(&seen(folder), &rest, daemon, endings, generations);
@@ -123,7 +124,7 @@ fn marked_as_it_should_be(rest: &Rest, sent: &[&Delivery], stages: usize) -> Str
             None => unwanted += 1,
         }
     }
-    let input = rest.marked("queued") + rest.marked("woke");
+    let input = rest.marked("queued") + rest.marked("woke") + rest.marked("inject");
     let (late, dropped, closed) =
         (rest.marked("terminal"), rest.marked("drop"), rest.marked("close"));
     assert_eq!((dropped, closed), (stages, stages), "one drop and one closing a copy");
@@ -263,7 +264,8 @@ fn pinned_and_marked_under(
     let id = through["id"].as_str().expect("an id");
     let shown = daemon.operator("GET", &format!("/work/{id}"), "").expect("it is shown").json();
     let history = shown["history"].as_array().expect("its attempts");
-    assert_eq!((history.len(), &history[0]["generation"]), (1, &json!(first)), "{history:?}");
+    // What it was sent and did not take in makes another attempt.
+    assert_eq!((history.len(), &history[0]["generation"]), (2, &json!(first)), "{history:?}");
     assert_eq!(history[0]["status"], "completed");
 
     let ending: BTreeSet<&str> = endings.iter().map(|delivery| delivery.id.as_str()).collect();
@@ -307,8 +309,48 @@ fn journal_reads_as_a_trace(folder: &Path) -> usize {
         .count()
 }
 
+/// What was injected into the one that works on: it says itself which events it took in, and those are consumed with its
+/// result; every other that was sent is handed to the next attempt, as a repeat. Where nothing can be injected the
+/// fallback stands in. Answers what was taken in.
+fn taken_in_or_handed_again(folder: &Path, seen: &Observation) -> BTreeSet<i64> {
+    let lines = log(folder);
+    let said = |what: &str, field: &str| -> BTreeSet<i64> {
+        let of_it = lines.iter().filter(|line| line["what"] == what);
+        of_it
+            .flat_map(|line| line[field].as_array().into_iter().flatten())
+            .filter_map(Value::as_i64)
+            .collect()
+    };
+    let (taken, repeated) = (said("takes", "inputs"), said("start", "repeated"));
+    let (mut proved, mut sent, mut fell_back) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for event in &seen.events {
+        fell_back += usize::from(event.asked == Some(ControlPolicy::Inject));
+        let Some(intent) = event.intent else { continue };
+        assert_eq!((intent.kind, event.mark), (IntentKind::Inject, Some(MarkKind::Inject)));
+        match intent.status {
+            IntentStatus::Consumed => proved.insert(event.seq.0),
+            IntentStatus::Accepted | IntentStatus::NotAccepting => sent.insert(event.seq.0),
+            // The attempt may have ended before or after it was sent.
+            IntentStatus::Stale => repeated.contains(&event.seq.0) && sent.insert(event.seq.0),
+            open @ (IntentStatus::Committed
+            | IntentStatus::Dispatched
+            | IntentStatus::Fenced
+            | IntentStatus::FellBack) => panic!("event {} is {open:?}", event.seq),
+        };
+    }
+    assert_eq!(proved, taken, "what a process took in is consumed, and nothing else is by proof");
+    assert_eq!(repeated, sent, "what was sent and not taken in comes again as a repeat");
+    assert!(!proved.is_empty() && !sent.is_empty(), "{} proved, {} sent", proved.len(), sent.len());
+    say(&format!(
+        "{} injected and taken in, {} injected and handed again, {fell_back} queued because their attempt takes none",
+        proved.len(),
+        sent.len(),
+    ));
+    taken
+}
+
 /// What the processes themselves say they were handed: every input once, and in acceptance order.
-fn handed_over_in_order(folder: &Path, events: &[Value]) {
+fn handed_over_in_order(folder: &Path, events: &[Value], taken: &BTreeSet<i64>) {
     let mut handed: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for line in log(folder).iter().filter(|line| line["what"] == "start") {
         let work = line["work"].as_str().unwrap_or_default().to_owned();
@@ -317,9 +359,11 @@ fn handed_over_in_order(folder: &Path, events: &[Value]) {
     }
     let mut wanted: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for event in events {
-        if event["mark"] == "queued" || event["mark"] == "woke" {
+        let input = ["queued", "woke", "inject"].iter().any(|mark| event["mark"] == *mark);
+        let seq = event["seq"].as_i64().unwrap_or_default();
+        if input && !taken.contains(&seq) {
             let work = event["work"].as_str().unwrap_or_default().to_owned();
-            wanted.entry(work).or_default().push(event["seq"].as_i64().unwrap_or_default());
+            wanted.entry(work).or_default().push(seq);
         }
     }
     for (work, inputs) in &wanted {

@@ -83,6 +83,9 @@ binding = "stand-in"
 [scope.corpus.kind.dependent]
 binding = "resumed"
 
+[scope.corpus.kind.steered]
+binding = "hearing"
+
 [scope.corpus.kind.returning]
 binding = "stand-in"
 reopen = ["pull_request.reopened"]
@@ -91,6 +94,14 @@ reopen = ["pull_request.reopened"]
 executor = "shell"
 command = ["./run.sh"]
 capabilities = []
+isolation = "none"
+lease = "2s"
+stop_grace = "2s"
+
+[scope.corpus.binding.hearing]
+executor = "shell"
+command = ["./run.sh"]
+capabilities = ["inject"]
 isolation = "none"
 lease = "2s"
 stop_grace = "2s"
@@ -139,6 +150,16 @@ do = "work"
 kind = "returning"
 
 [[scope.corpus.route]]
+name = "steered"
+on = ["pull_request.*"]
+when = 'event.data.number == 9002'
+key = 'string(event.data.pull_request.number)'
+do = "work"
+kind = "steered"
+active = "inject"
+fallback = "queue"
+
+[[scope.corpus.route]]
 name = "pull-request"
 on = ["pull_request.*", "pull_request_review.*", "pull_request_review_comment.*", "pull_request_review_thread.*"]
 key = 'string(event.data.pull_request.number)'
@@ -151,4 +172,6 @@ on = ["issues.*", "issue_comment.*"]
 key = 'string(event.data.issue.number)'
 do = "work"
 kind = "review"
+active = "inject"
+fallback = "queue"
 "#;

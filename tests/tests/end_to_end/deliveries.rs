@@ -21,6 +21,8 @@ pub(crate) const WORKS_ON: i64 = 9002;
 pub(crate) const CLOSABLE: i64 = 9003;
 pub(crate) const DEPENDENT: i64 = 9004;
 pub(crate) const REOPENED: i64 = 9005;
+/// Events that are injected into what works on, over the kill of its daemon.
+const STEERS: i64 = 20;
 
 /// One delivery a sender has to get through, whatever happens to the daemon.
 #[derive(Clone)]
@@ -131,6 +133,16 @@ pub(crate) fn deliveries(payloads: &[Payload], copies: i64) -> Vec<Delivery> {
         }
     }
     all
+}
+
+/// What is told to the one that works on while it does.
+pub(crate) fn steers() -> Vec<Delivery> {
+    let steer = |nth: i64| {
+        let mut payload = staged(7, WORKS_ON, "labeled");
+        payload.body["nth"] = json!(nth);
+        Delivery::of(format!("steers-{nth}"), &payload)
+    };
+    (0..STEERS).map(steer).collect()
 }
 
 /// What happens to the staged pull requests once everything else has come to rest.

@@ -1,4 +1,4 @@
-//! What a person may do to a Work: hold, release, retry, cancel and reopen it. What is allowed is the
+//! What a person may do to a Work: hold, release, retry, interrupt, cancel and reopen it. What is allowed is the
 //! law's to say.
 //!
 //! Such a request is read, performed and answered in one place, [`Act`]; an act itself only says which
@@ -19,11 +19,12 @@ use super::once::{Acting, LIMITS};
 use super::{body, ids, rows};
 use crate::api::extract::Named;
 use crate::api::problem::{ApiError, settled};
-use crate::api::types::{ActRequest, RestoreRow, WorkRow};
+use crate::api::types::{ActRequest, InterruptRow, RestoreRow, WorkRow};
 use crate::command::{Command, Outcome, Receipt, Refusal};
-use crate::domain::{AttemptNo, CausalLimits, Request, Seq, WorkId, WorkUid};
+use crate::domain::{AttemptNo, AttemptStatus, CausalLimits, Request, Seq, WorkId, WorkUid};
 use crate::host::Context;
-use crate::store::pages;
+use crate::store::attempts::Attempt;
+use crate::store::{pages, reads};
 
 /// The Work that was acted on.
 type Acted = Result<Json<WorkRow>, ApiError>;
@@ -53,6 +54,25 @@ pub(super) async fn retry(act: Act) -> Acted {
         Ok(Command::Retry { work, expect, request: asked.request() })
     })
     .await
+}
+
+/// Stops the one running attempt of a Work, and changes no route and nothing else of it. CTRL-01
+pub(super) async fn interrupt(act: Act) -> Result<Json<InterruptRow>, ApiError> {
+    let prepare = async {
+        let asked = act.read().await?;
+        asked.says_only_which()?;
+        let &Asked { work, expect, .. } = &asked;
+        let implemented = implements_interrupt(&act.context, work).await?;
+        Ok(Command::Interrupt { work, expect, request: asked.request(), implemented })
+    };
+    let outcome = act.acting.perform_one(&act.context, prepare).await?;
+    let (receipt, _) = settled(outcome)?;
+    let Receipt::Event { seq } = receipt else {
+        tracing::error!(?receipt, "an interrupt was answered with another receipt");
+        return Err(ApiError::unavailable());
+    };
+    let row = row(&act.context, marked(&act.context, seq).await?).await?;
+    Ok(Json(InterruptRow { work: rows::work(&act.context, &row), event: seq.0 }))
 }
 
 /// Cancels a Work for good; cancelling it again changes nothing. CANCEL-01 OURS-10
@@ -151,10 +171,41 @@ impl Act {
     }
 }
 
+/// Whether the executor that a Work's last attempt is pinned to implements interrupt now, whatever
+/// the pin claims. Whether there is such an attempt, and what its pin claims, is the law's to ask. CTRL-06
+async fn implements_interrupt(context: &Arc<Context>, work: WorkId) -> Result<bool, ApiError> {
+    let mut running = running_of(context, work).await?;
+    if running.is_none() {
+        // One may be claimed just now, and its executor would be said to lack what nobody asked.
+        running = running_of(context, work).await?;
+    }
+    let Some(attempt) = running.filter(|attempt| attempt.pin.interrupts) else { return Ok(false) };
+    let pinned = context.pinned(work, attempt.n).await;
+    let pinned = pinned.map_err(|why| ApiError::unconfigured(&why))?;
+    Ok(pinned.executor.capabilities().interrupts)
+}
+
+async fn running_of(context: &Arc<Context>, work: WorkId) -> Result<Option<Attempt>, ApiError> {
+    let last = context.read(move |tx| reads::last_attempt(tx, work)).await?;
+    Ok(last.filter(|attempt| attempt.status == AttemptStatus::Running))
+}
+
 impl Asked<'_> {
     /// Why, as it is kept.
     fn reason(&self) -> Result<String, ApiError> {
         self.by.says(&self.said.reason)
+    }
+
+    /// Refuses what nothing would come of: an interrupt has no other form, and no reason is kept of
+    /// it, as of every act that accepts an event.
+    fn says_only_which(&self) -> Result<(), ApiError> {
+        let word = match self.said {
+            ActRequest { for_good: true, .. } => "for_good",
+            ActRequest { ref reason, .. } if !reason.is_empty() => "reason",
+            ActRequest { .. } => return Ok(()),
+        };
+        Err(ApiError::malformed(format!("an interrupt takes no `{word}`"))
+            .next("leave it out; to end the work itself, cancel it"))
     }
 
     /// The identity of the event that this accepts.

@@ -20,7 +20,7 @@ use crate::api::types::{
     RetryRow, RouteRow, ScopeRow,
 };
 use crate::config::{self, Binding, Kind, Route, Scope};
-use crate::domain::{Generation, RetryPolicy};
+use crate::domain::{Control, Generation, RetryPolicy};
 use crate::extension::route::RouteAction;
 use crate::host::Context;
 use crate::store::{generations, listed, works};
@@ -118,6 +118,7 @@ fn scope_row(scope: &Scope, running: u32) -> ScopeRow {
 }
 
 fn route_row(route: &Route) -> RouteRow {
+    let Control { policy, fallback, on_error } = route.control;
     RouteRow {
         name: route.name.clone(),
         declared_in: route.declared_in.clone(),
@@ -127,6 +128,17 @@ fn route_row(route: &Route) -> RouteRow {
         attach: route.attach.clone(),
         action: word(route.action).to_owned(),
         kind: route.kind.clone(),
+        active: hands(route.action).then_some(policy),
+        fallback,
+        on_error,
+    }
+}
+
+/// Whether its events become input, so that a running attempt is a question at all.
+const fn hands(action: RouteAction) -> bool {
+    match action {
+        RouteAction::Work | RouteAction::Update => true,
+        RouteAction::Decline | RouteAction::Drop | RouteAction::Close => false,
     }
 }
 
@@ -167,6 +179,8 @@ fn binding_row(binding: &Binding) -> BindingRow {
         declared_in: binding.declared_in.clone(),
         command: binding.command.clone(),
         resumes: binding.resumes,
+        injects: binding.injects,
+        interrupts: binding.interrupts,
         timeout_ms: binding.timeout.map(|length| length.0),
     }
 }

@@ -17,7 +17,7 @@ use crate::domain::{MarkKind, Seq};
 use crate::host::Context;
 use crate::store::journal::JournalRow;
 use crate::store::pages::{self, EventFilter, Marked};
-use crate::store::{StoreError, journal, payloads};
+use crate::store::{StoreError, intents, journal, payloads};
 
 /// The most of a chain that is shown; a chain is no longer than its root allows it to be deep, but
 /// it may be wide.
@@ -51,7 +51,7 @@ fn marked(text: &str) -> Result<Marked, ApiError> {
     serde_json::from_value::<MarkKind>(Value::from(text)).map(Marked::As).map_err(|_| {
         let title = format!("there is no mark `{}`", text.escape_debug());
         ApiError::malformed(title).next(
-            "use queued, woke, unmatched, drop, close, terminal, operator_drop, replay_suspect, \
+            "use queued, inject, interrupt, woke, unmatched, drop, close, terminal, operator_drop, replay_suspect, \
                    release, continuation, or unrouted for none yet",
         )
     })
@@ -67,10 +67,15 @@ pub(super) async fn show(
             Err(error) => return Ok(Err(error)),
         };
         let row = pages::event(tx, seq)?.ok_or_else(|| missing(seq))?;
-        Ok(Ok((row, payloads::get(tx, seq)?)))
+        Ok(Ok((row, payloads::get(tx, seq)?, intents::get(tx, seq)?)))
     });
-    let (row, payload) = found.await??;
-    Ok(Json(EventDetail { event: rows::event(row), data: rows::data(payload) }))
+    let (row, payload, intent) = found.await??;
+    let uid = row.event.uid;
+    Ok(Json(EventDetail {
+        event: rows::event(row),
+        data: rows::data(payload),
+        intent: intent.map(|intent| rows::intent((intent, uid))),
+    }))
 }
 
 /// One event, as it is now.

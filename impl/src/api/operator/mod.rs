@@ -7,6 +7,7 @@
 mod acts;
 mod body;
 mod config;
+mod controls;
 mod create;
 mod drain;
 mod events;
@@ -83,6 +84,7 @@ pub fn router(context: Arc<Context>, principals: &Arc<Principals>) -> Router {
         .route("/work/{id}/hold", post(acts::hold))
         .route("/work/{id}/release", post(acts::release))
         .route("/work/{id}/retry", post(acts::retry))
+        .route("/work/{id}/interrupt", post(acts::interrupt))
         .route("/work/{id}/cancel", post(acts::cancel))
         .route("/work/{id}/reopen", post(acts::reopen))
         .route("/holds/restore/release", post(acts::release_restore))

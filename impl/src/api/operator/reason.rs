@@ -1,10 +1,12 @@
 //! Why a Work is where it is: one sentence and, where one would help, the command that moves it.
 //! A function of what was read, so that every state can be asked in a test.
 
+use super::controls::under_way;
 use crate::api::text::printable;
 use crate::config::length;
 use crate::domain::{AttemptStatus, Duration, Hold, Millis, Phase, Seq, StartReason, WorkStatus};
 use crate::store::attempts::Attempt;
+use crate::store::intents::Intent;
 use crate::store::listed::{ListedSubscription, Relatives};
 use crate::store::pages::WorkRow;
 use crate::store::reads::ListedWait;
@@ -31,6 +33,10 @@ pub(super) struct Facts<'a> {
     pub(super) full: Option<Full>,
     /// What its last wait subscribes to.
     pub(super) source: Option<&'a ListedSubscription>,
+    /// What its running attempt is about to be told.
+    pub(super) control: Option<&'a Intent>,
+    /// What waits for the end of its running attempt, and holds that up.
+    pub(super) holds_up: Option<&'a Reason>,
     /// The Works it stands in relation to.
     pub(super) relatives: Relatives,
     /// The lowest unrouted event of it.
@@ -269,8 +275,9 @@ fn unasked(facts: &Facts<'_>) -> Reason {
         return Reason { sentence, next: Some(format!("abide why {seq}")) };
     }
     let send = format!("abide emit --source op:me --type TYPE --work {}", work.uid);
-    match work.idle_at {
-        Some(at) => Reason {
+    let interrupted = facts.attempt.and_then(interrupted);
+    match (work.idle_at, interrupted) {
+        (Some(at), _) => Reason {
             sentence: format!(
                 "it handed over at {} and is idle since then: it is closed at {at}, should nothing \
                  come",
@@ -278,17 +285,29 @@ fn unasked(facts: &Facts<'_>) -> Reason {
             ),
             next: Some(send),
         },
-        None if work.standing => Reason {
+        (None, Some(interrupted)) => Reason {
+            sentence: format!(
+                "it is ready and has no input: {interrupted}; its next event starts the next attempt"
+            ),
+            next: Some(send),
+        },
+        (None, None) if work.standing => Reason {
             sentence: "it stands and has no input: its next event starts the next attempt"
                 .to_owned(),
             next: Some(send),
         },
-        None => Reason {
+        (None, None) => Reason {
             sentence: "it is ready, and nothing asks for another attempt: it has no input"
                 .to_owned(),
             next: None,
         },
     }
+}
+
+/// What ended an attempt that nothing of its own ended. CTRL-09
+fn interrupted(attempt: &Attempt) -> Option<String> {
+    let by = attempt.interrupt_event?;
+    Some(format!("attempt {} was interrupted by event {by}", attempt.n))
 }
 
 fn running(facts: &Facts<'_>) -> Reason {
@@ -317,11 +336,14 @@ fn running(facts: &Facts<'_>) -> Reason {
         Some(at) => format!("claim {}, lease until {at}", attempt.epoch),
         None => format!("claim {}", attempt.epoch),
     };
-    let sentence = format!("{doing}{how} ({lease})");
+    let told = facts.control.map_or(String::new(), |intent| format!("; {}", under_way(intent)));
+    let holds_up = facts.holds_up.map_or(String::new(), |why| format!("; {}", why.sentence));
+    let sentence = format!("{doing}{how} ({lease}){told}{holds_up}");
     let over = attempt.expires_at.is_some_and(|at| at <= facts.now);
+    let way_out = facts.holds_up.and_then(|why| why.next.clone());
     let next = match over && facts.restored {
         true => RELEASE_RESTORE.to_owned(),
-        false => act("logs", facts),
+        false => way_out.unwrap_or_else(|| act("logs", facts)),
     };
     Reason { sentence, next: Some(next) }
 }

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::reason;
 use crate::api::types::{
-    AttemptRow, BackoffRow, EventRow, HintRow, Page, RejectionRow, SubscriptionRow, WaitRow,
-    WorkRow,
+    AttemptRow, BackoffRow, EventRow, HintRow, IntentRow, Page, RejectionRow, SubscriptionRow,
+    WaitRow, WorkRow,
 };
-use crate::domain::{HintFinding, Key, Millis, RetryHint, Seq, WorkUid};
+use crate::domain::{EventUid, HintFinding, Key, Millis, RetryHint, Seq, WorkUid};
 use crate::host::Context;
 use crate::store::attempts::Attempt;
+use crate::store::intents::Intent;
 use crate::store::listed::{ListedSubscription, Relatives};
 use crate::store::pages;
 use crate::store::reads::ListedWait;
@@ -22,7 +23,18 @@ pub(super) fn page<T>(items: Vec<T>, limit: u32, cursor: Option<i64>) -> Page<T>
 }
 
 pub(super) fn event(row: pages::EventRow) -> EventRow {
-    let pages::EventRow { event, mark, route, work, parent, root, reason, conflicting } = row;
+    let pages::EventRow {
+        event,
+        mark,
+        route,
+        work,
+        parent,
+        root,
+        reason,
+        asked,
+        conflicting,
+        intent: _,
+    } = row;
     EventRow {
         id: event.uid.to_string(),
         seq: event.seq.0,
@@ -37,6 +49,7 @@ pub(super) fn event(row: pages::EventRow) -> EventRow {
         work: work.map(|work| work.to_string()),
         route,
         reason: reason.filter(|reason| !reason.is_empty()),
+        asked,
         conflicting,
         parent: parent.map(|parent| parent.to_string()),
         root: root.to_string(),
@@ -93,7 +106,30 @@ const fn hint((hint, finding): (RetryHint, HintFinding)) -> HintRow {
     HintRow { delay_ms, finding }
 }
 
-pub(super) fn attempt(row: &Attempt, inputs: Vec<Seq>) -> AttemptRow {
+/// An intent, with the id of its event.
+pub(super) fn intent((row, event): (Intent, EventUid)) -> IntentRow {
+    IntentRow {
+        event: row.event.0,
+        event_id: event.to_string(),
+        attempt: row.attempt.0,
+        epoch: row.epoch.0,
+        kind: row.kind,
+        status: row.status,
+        on_error: row.on_error,
+        sends: row.sends,
+        committed_at: row.committed_at.to_string(),
+        dispatched_at: row.dispatched_at.map(|at| at.to_string()),
+        settled_at: row.settled_at.map(|at| at.to_string()),
+        detail: row.detail.filter(|detail| !detail.is_empty()),
+    }
+}
+
+/// An attempt, with what it consumed and the id of the event that interrupted it.
+pub(super) fn attempt(
+    row: &Attempt,
+    inputs: Vec<Seq>,
+    interrupted: Option<EventUid>,
+) -> AttemptRow {
     AttemptRow {
         id: row.uid.to_string(),
         number: row.n.0,
@@ -107,6 +143,11 @@ pub(super) fn attempt(row: &Attempt, inputs: Vec<Seq>) -> AttemptRow {
         inputs: inputs.into_iter().map(|seq| seq.0).collect(),
         result: row.result.clone(),
         hint: row.hint.map(hint),
+        injects: row.pin.injects,
+        interrupts: row.pin.interrupts,
+        interrupt_event_id: interrupted.map(|event| event.to_string()),
+        interrupted_by: row.interrupt_event.map(|seq| seq.0),
+        usage: row.usage.as_deref().and_then(|text| serde_json::from_str(text).ok()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a person may do at the operator door, what is refused, and what a repeat is answered.
 
+mod controls;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -31,7 +33,10 @@ type Answer = (StatusCode, Value);
 
 impl Door {
     async fn open() -> Self {
-        let bench = Bench::new().await;
+        Self::at(Bench::new().await)
+    }
+
+    fn at(bench: Bench) -> Self {
         let principal = |name: &str, may: &[Right]| Principal {
             name: name.to_owned(),
             token: SecretSource::File(bench.folder.path().join(format!("{name}.token"))),
@@ -587,6 +592,8 @@ async fn what_runs_waits_and_is_refused_is_listed() {
             scope: "main".to_owned(),
         }),
         read_scopes: Vec::new(),
+        proofs: Vec::new(),
+        usage: None,
     };
     door.bench.commit(wait).await;
     let timers = door.get("/timers").await;
@@ -611,7 +618,9 @@ impl Door {
         self.bench.claim().await;
         let by = self.bench.authority(1).await;
         let reason = "exit status 7".to_owned();
-        self.bench.commit(Command::Fail { by, reason, hint: None }).await;
+        self.bench
+            .commit(Command::Fail { by, reason, hint: None, proofs: Vec::new(), usage: None })
+            .await;
     }
 }
 
@@ -775,7 +784,7 @@ async fn a_work_with_thousands_of_attempts_and_inputs_is_shown_by_the_newest() {
     door.bench.damage(&format!(
         "{counting} INSERT INTO attempt SELECT {} FROM attempt AS a JOIN c WHERE a.n = 1;
          {counting}, e (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM e WHERE n < {EACH})
-         INSERT INTO input SELECT 1, c.n, c.n * {EACH} + e.n, 1 FROM c JOIN e;
+         INSERT INTO input SELECT 1, c.n, c.n * {EACH} + e.n, 1, 0 FROM c JOIN e;
          UPDATE work SET attempt = {ATTEMPTS};",
         copied.join(", ")
     ));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 
+use super::controls::{self, Lacking, Since};
 use super::ids::{self, Sought, Thing};
 use super::reason::{self, Facts, Full, Pause, Reason};
 use crate::api::extract::Named;
@@ -12,13 +13,14 @@ use crate::api::problem::ApiError;
 use crate::api::text::printable;
 use crate::api::types::Why;
 use crate::command::Refusal;
-use crate::domain::{MarkKind, Seq, WorkId, WorkUid};
+use crate::domain::{MarkKind, Seq, WorkId, WorkStatus, WorkUid};
 use crate::host::{Context, Current};
 use crate::store::attempts::Attempt;
+use crate::store::intents::Intent;
 use crate::store::listed::{self, ListedSubscription, Relatives};
 use crate::store::pages::{self, EventRow, WorkRow};
 use crate::store::reads::{self, ListedWait};
-use crate::store::{StoreError, Tx, meta, timers, unrouted, works};
+use crate::store::{StoreError, Tx, intents, meta, timers, unrouted, works};
 
 pub(super) async fn show(
     State(context): State<Arc<Context>>,
@@ -42,16 +44,21 @@ struct Seen {
     unrouted: Option<Seq>,
     relatives: Relatives,
     restored: bool,
+    /// What its running attempt is about to be told.
+    control: Option<Intent>,
 }
 
-async fn why_work(context: &Context, id: WorkId) -> Result<Why, ApiError> {
+async fn why_work(context: &Arc<Context>, id: WorkId) -> Result<Why, ApiError> {
     let current = context.current();
     let seen = context.read(move |tx| see(tx, id, &current)).await??;
+    let holds_up = holds_up(context, &seen).await;
     let facts = Facts {
         row: &seen.row,
         attempt: seen.attempt.as_ref(),
         wait: seen.wait.as_ref(),
         source: seen.source.as_ref(),
+        control: seen.control.as_ref(),
+        holds_up: holds_up.as_ref(),
         disabled: seen.disabled,
         full: seen.full,
         unrouted: seen.unrouted,
@@ -63,6 +70,12 @@ async fn why_work(context: &Context, id: WorkId) -> Result<Why, ApiError> {
     };
     let Reason { sentence, next } = reason::of_work(&facts);
     Ok(Why { id: seen.row.work.uid.to_string(), sentence, next })
+}
+
+/// What of a running Work waits for the end of its attempt, and holds that up. DONE-02
+async fn holds_up(context: &Arc<Context>, seen: &Seen) -> Option<Reason> {
+    let seq = seen.unrouted.filter(|_| seen.row.work.status == WorkStatus::Running)?;
+    controls::lacking(context, seq).await.map(|lacking| controls::unsupported(seq, &lacking))
 }
 
 /// Why nothing at all starts at present.
@@ -95,6 +108,7 @@ fn see(tx: &mut dyn Tx, id: WorkId, current: &Current) -> Sought<Seen> {
         unrouted: unrouted::lowest_of(tx, id, row.work.scope)?,
         relatives: listed::relatives(tx, id)?,
         restored: meta::restored(tx)?,
+        control: intents::foremost(tx, id)?,
         row,
     }))
 }
@@ -110,33 +124,57 @@ fn full(tx: &mut dyn Tx, scope: &str, current: &Current) -> Result<Option<Full>,
     Ok(None)
 }
 
-async fn why_event(context: &Context, seq: Seq) -> Result<Why, ApiError> {
+/// What is read of an event beside its row.
+#[derive(Default)]
+struct Around {
+    /// What of the same Work comes first.
+    ahead: Option<Seq>,
+    /// The successor of the Work that it came too late for.
+    successor: Option<WorkUid>,
+    /// How it was to reach a running attempt.
+    intent: Option<Intent>,
+    /// What has come of that attempt, and of the event, since.
+    since: Since,
+    /// What its attempt lacks.
+    lacking: Option<Lacking>,
+}
+
+async fn why_event(context: &Arc<Context>, seq: Seq) -> Result<Why, ApiError> {
     let found = context.read(move |tx| {
         let successor = match pages::mark(tx, seq)? {
             Some((MarkKind::Terminal, Some(work))) => listed::relatives(tx, work)?.successor,
             Some(_) | None => None,
         };
-        Ok((pages::event(tx, seq)?, pages::ahead_of(tx, seq)?, successor))
+        let ahead = pages::ahead_of(tx, seq)?;
+        let intent = intents::get(tx, seq)?;
+        let since = intent.as_ref().map(|intent| controls::since(tx, intent)).transpose()?;
+        let since = since.unwrap_or_default();
+        Ok((pages::event(tx, seq)?, Around { ahead, successor, intent, since, lacking: None }))
     });
-    let (Some(row), ahead, successor) = found.await? else {
+    let (Some(row), mut around) = found.await? else {
         return Err(Refusal::UnknownEvent.into());
     };
+    if row.mark.is_none() && around.ahead.is_none() {
+        around.lacking = controls::lacking(context, seq).await;
+    }
     let trouble = context.troubles.of_event(seq);
-    let Reason { sentence, next } = of_event(&row, ahead, successor, trouble.as_deref());
+    let Reason { sentence, next } = of_event(&row, &around, trouble.as_deref());
     Ok(Why { id: row.event.uid.to_string(), sentence, next })
 }
 
 /// Why an event is where it is.
-fn of_event(
-    row: &EventRow,
-    ahead: Option<Seq>,
-    successor: Option<WorkUid>,
-    trouble: Option<&str>,
-) -> Reason {
-    let Reason { mut sentence, next } = match row.mark {
-        None => unrouted(row.event.seq, ahead, trouble),
-        Some(mark) => marked(row, mark, successor),
+fn of_event(row: &EventRow, around: &Around, trouble: Option<&str>) -> Reason {
+    let Reason { mut sentence, next } = match (row.mark, &around.lacking) {
+        (None, Some(lacking)) => controls::unsupported(row.event.seq, lacking),
+        (None, None) => unrouted(row.event.seq, around.ahead, trouble),
+        (Some(mark), _) => marked(row, mark, around),
     };
+    let reason = row.reason.as_deref().map(printable).unwrap_or_default();
+    if row.asked.is_some() {
+        sentence = format!("{sentence}; {reason}, so the `fallback` of its route stood in");
+    } else if row.mark == Some(MarkKind::Drop) && !reason.is_empty() {
+        sentence = format!("{sentence}; {reason}");
+    }
     if let Some(original) = row.parent.filter(|_| is_replay(row)) {
         sentence = format!("{sentence}; it is a replay of {original}");
     }
@@ -175,19 +213,26 @@ fn unrouted(seq: Seq, ahead: Option<Seq>, trouble: Option<&str>) -> Reason {
     }
 }
 
-fn marked(row: &EventRow, mark: MarkKind, successor: Option<WorkUid>) -> Reason {
+fn marked(row: &EventRow, mark: MarkKind, around: &Around) -> Reason {
     let seq = row.event.seq;
     let work = row.work.map_or_else(|| "a work".to_owned(), |work| work.to_string());
     let by = row.route.as_ref().map_or(String::new(), |route| format!(" by route `{route}`"));
     let ask_work = row.work.map(|work| format!("abide why {work}"));
     let (sentence, next) = match mark {
         MarkKind::Queued => (format!("event {seq} is input of {work}{by}"), ask_work),
+        // Each has an intent, which says more than the mark; a person's has no route.
+        MarkKind::Inject | MarkKind::Interrupt => {
+            let told =
+                |intent| controls::told(intent, around.since, &work, &by, row.route.is_none());
+            let plain = || format!("event {seq} is for the running attempt of {work}{by}");
+            (around.intent.as_ref().map_or_else(plain, told), ask_work)
+        }
         MarkKind::Woke => (format!("event {seq} woke {work} and is its input{by}"), ask_work),
         MarkKind::Unmatched => (
             format!("event {seq} is kept, and no route wanted it ({})", row.event.event_type),
             Some("abide route test FILE".to_owned()),
         ),
-        MarkKind::Terminal => match successor {
+        MarkKind::Terminal => match around.successor {
             Some(successor) => (
                 format!(
                     "event {seq} came after {work} had ended, which was reopened as {successor}"

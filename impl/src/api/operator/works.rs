@@ -15,12 +15,13 @@ use crate::api::extract::{Asked, Named};
 use crate::api::problem::ApiError;
 use crate::api::types::{Page, WaitRow, WorkDetail, WorkRow};
 use crate::command::Refusal;
-use crate::domain::{AttemptNo, Seq, WaitId, WaitStatus, WorkId, WorkStatus};
+use crate::domain::{AttemptNo, EventUid, Seq, WaitId, WaitStatus, WorkId, WorkStatus};
 use crate::host::Context;
 use crate::store::attempts::Attempt;
+use crate::store::intents::Intent;
 use crate::store::listed::{self, ListedSubscription, Relatives};
 use crate::store::reads::ListedWait;
-use crate::store::{StoreError, Tx, attempts, inputs, pages, reads, waits};
+use crate::store::{StoreError, Tx, attempts, events, inputs, intents, pages, reads, waits};
 
 /// How much of one Work is shown: its newest attempts and waits, and its first pending input. The
 /// rest is in `/events` and the journal.
@@ -78,15 +79,16 @@ pub(super) async fn show(
     Named(id): Named,
 ) -> Result<Json<WorkDetail>, ApiError> {
     let found = context.read(move |tx| detail(tx, &id)).await??;
-    let Found { row, relatives, attempts, mut consumed, pending, waits } = found;
-    let history = attempts
-        .iter()
-        .map(|attempt| rows::attempt(attempt, consumed.remove(&attempt.n).unwrap_or_default()));
+    let Found { row, relatives, attempts, mut consumed, pending, waits, intents } = found;
+    let history = attempts.iter().map(|(attempt, interrupted)| {
+        rows::attempt(attempt, consumed.remove(&attempt.n).unwrap_or_default(), *interrupted)
+    });
     Ok(Json(WorkDetail {
         work: rows::related(rows::work(&context, &row), &relatives),
         history: history.collect(),
         pending_input: pending.into_iter().map(|seq| seq.0).collect(),
         waits: waits.into_iter().map(|(row, source)| rows::wait(row, source)).collect(),
+        intents: intents.into_iter().map(rows::intent).collect(),
     }))
 }
 
@@ -94,10 +96,13 @@ pub(super) async fn show(
 struct Found {
     row: pages::WorkRow,
     relatives: Relatives,
-    attempts: Vec<Attempt>,
+    /// Each with the event that interrupted it.
+    attempts: Vec<(Attempt, Option<EventUid>)>,
     consumed: BTreeMap<AttemptNo, Vec<Seq>>,
     pending: Vec<Seq>,
     waits: Vec<Subscribed>,
+    /// Each with its event.
+    intents: Vec<(Intent, EventUid)>,
 }
 
 /// A wait, and what it subscribes to.
@@ -110,11 +115,20 @@ fn detail(tx: &mut dyn Tx, id: &str) -> Sought<Found> {
     };
     let Some(row) = pages::work(tx, id)? else { return Ok(Err(Refusal::UnknownWork.into())) };
     let before = row.work.attempt.map_or(0, |n| n.0.saturating_sub(SHOWN));
-    let attempts = attempts::of_work(tx, id, AttemptNo(before), SHOWN)?;
+    let mut attempts = Vec::new();
+    for attempt in attempts::of_work(tx, id, AttemptNo(before), SHOWN)? {
+        let interrupted = attempt.interrupt_event.map(|seq| events::uid(tx, seq)).transpose()?;
+        attempts.push((attempt, interrupted));
+    }
+    let mut intents = Vec::new();
+    for intent in intents::newest_of_work(tx, id, SHOWN)? {
+        let event = events::uid(tx, intent.event)?;
+        intents.push((intent, event));
+    }
     let (consumed, pending) = (consumed(tx, id)?, inputs::pending(tx, id, SHOWN)?);
     let waits = listed_waits(tx, id)?;
     let relatives = listed::relatives(tx, id)?;
-    Ok(Ok(Found { row, relatives, attempts, consumed, pending, waits }))
+    Ok(Ok(Found { row, relatives, attempts, consumed, pending, waits, intents }))
 }
 
 /// What each of the newest attempts consumed, in order.

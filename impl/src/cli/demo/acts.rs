@@ -10,7 +10,7 @@ use super::daemon::Daemon;
 use super::hooks::{Answered, Delivery};
 use crate::api::types::{ActRequest, AttemptRow, Chain, Why, WorkDetail, WorkRow};
 use crate::cli::Failure;
-use crate::domain::{AttemptStatus, MarkKind, Phase, WaitStatus, WorkStatus};
+use crate::domain::{AttemptStatus, IntentStatus, MarkKind, Phase, WaitStatus, WorkStatus};
 
 /// A process that runs when the daemon dies.
 #[derive(Debug)]
@@ -201,6 +201,45 @@ impl Cast<'_> {
         )
     }
 
+    /// What comes for a running attempt reaches its process, adopted or not. Answers the event.
+    pub(super) async fn steers(&mut self, work: &str) -> Result<i64, Failure> {
+        self.teller.step("A comment reaches the running process")?;
+        let comment = Delivery::commented("d-8", 42, "squash it, please");
+        self.send(&comment).await?;
+        let event = self.routed(comment.id).await?;
+        self.teller.did(&format!(
+            "Somebody comments on #42. Route `{}` says `active = \"inject\"`: event {} is kept as \
+             input, and offered to the process that runs.",
+            event.route.as_deref().unwrap_or("?"),
+            event.seq
+        ))?;
+        let injected = event.mark == Some(MarkKind::Inject);
+        let found = format!("{:?}", event.mark);
+        self.teller.showed("the intent to send it was committed with it", injected, found)?;
+        let config = self.stage.path("abide.toml").display().to_string();
+        let look = async || {
+            let logs = self.abide(&["work", "logs", work, "-c", &config], &[]).await?;
+            let said = String::from_utf8_lossy(&logs.stdout).into_owned();
+            Ok(said.contains("heard: squash it, please").then_some(()))
+        };
+        self.teller.until("the process hears of the comment", look).await?;
+        self.teller.showed("the process took it from its inbox: `abide work logs`", true, "")?;
+        let look = async || {
+            let found = self.work(work).await?;
+            let settled = status_of(&found, event.seq) == Some(IntentStatus::Accepted);
+            Ok(settled.then_some(found))
+        };
+        let accepted = self.teller.until("the send is settled", look).await?;
+        let pending = accepted.pending_input.contains(&event.seq);
+        let found = format!("pending {:?}", accepted.pending_input);
+        self.teller.showed(
+            "sent is not taken in: it stays pending until a result proves it",
+            pending,
+            found,
+        )?;
+        Ok(event.seq)
+    }
+
     /// Asks the tool door for a beat, under the token of a file.
     async fn beat(&self, token: &str) -> Result<Option<i32>, Failure> {
         let file = self.stage.path(token).display().to_string();
@@ -210,7 +249,7 @@ impl Cast<'_> {
     }
 
     /// The process ends; what came in meanwhile gets an attempt of its own.
-    pub(super) async fn completes(&mut self, work: &str) -> Result<(), Failure> {
+    pub(super) async fn completes(&mut self, work: &str, heard: i64) -> Result<(), Failure> {
         self.teller.step("The merge ends, and the work completes")?;
         self.stage
             .release()
@@ -230,9 +269,15 @@ impl Cast<'_> {
             said(first),
             said(second)
         ))?;
-        let inputs = first.inputs == [1, 3] && second.inputs == [5];
+        let inputs = first.inputs == [1, 3, heard] && second.inputs == [5];
         let found = format!("{:?}, {:?}", first.inputs, second.inputs);
         self.teller.showed("each event was handed to one attempt, in order", inputs, found)?;
+        let proved = status_of(&work, heard) == Some(IntentStatus::Consumed);
+        self.teller.showed(
+            &format!("its acknowledgement came with the result: event {heard} is consumed"),
+            proved,
+            format!("{:?}", work.intents),
+        )?;
         let done = [first, second].iter().all(|a| a.status == AttemptStatus::Completed);
         let found = format!("{:?}, {:?}", first.status, second.status);
         self.teller.showed("both attempts are completed, and so is the work", done, found)
@@ -298,6 +343,11 @@ impl Cast<'_> {
         self.teller.showed("every invariant that can be checked at rest holds", sound, &said)?;
         Ok(self.teller.seconds())
     }
+}
+
+/// What became of the send of an event.
+fn status_of(work: &WorkDetail, event: i64) -> Option<IntentStatus> {
+    work.intents.iter().find(|intent| intent.event == event).map(|intent| intent.status)
 }
 
 fn only_attempt(work: &WorkDetail) -> Result<AttemptRow, Failure> {

@@ -41,6 +41,14 @@ impl Delivery {
         Self::new(id, "check_run", body)
     }
 
+    /// Somebody says something about a pull request.
+    pub(super) fn commented(id: &'static str, number: u32, text: &str) -> Self {
+        let issue = json!({ "number": number });
+        let comment = json!({ "body": text });
+        let body = json!({ "action": "created", "issue": issue, "comment": comment });
+        Self::new(id, "issue_comment", body)
+    }
+
     /// Somebody likes the repository.
     pub(super) fn starred(id: &'static str) -> Self {
         Self::new(id, "star", json!({ "action": "created" }))

@@ -70,7 +70,8 @@ async fn tell(stage: &Stage) -> Result<(), Failure> {
     cast.wakes_once(&work).await?;
     let running = cast.runs_when_killed(&work).await?;
     cast.adopts(&work, &running).await?;
-    cast.completes(&work).await?;
+    let heard = cast.steers(&work).await?;
+    cast.completes(&work, heard).await?;
     let other = cast.cancels().await?;
     let seconds = cast.ends().await?;
     let labels = [(work, "#42".to_owned()), (other, "#43".to_owned())];

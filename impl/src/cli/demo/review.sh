@@ -19,8 +19,14 @@ resume)
     (umask 077 && cp "$ABIDE_TOKEN_FILE" "$demo/old.token")
     echo "$ABIDE_TOKEN_FILE" > "$demo/token.path"
     echo $$ > "$demo/pid"
-    # A merge that takes long. It also ends if the demo goes away.
-    while [ ! -e "$demo/go" ] && [ -d "$demo" ]; do sleep 0.05; done
+    # A merge that takes long, and hears what is said meanwhile. It also ends if the demo goes away.
+    while [ ! -e "$demo/go" ] && [ -d "$demo" ]; do
+        "$abide" tool inbox | while read -r id event; do
+            echo "heard: $(printf '%s' "$event" | sed 's/.*"body": *"\([^"]*\)".*/\1/')"
+            "$abide" tool ack "$id"
+        done
+        sleep 0.1
+    done
     "$abide" tool result completed --status "merged #$number"
     ;;
 *)

@@ -94,6 +94,9 @@ fn sentence(row: &Value, labels: &[Label]) -> Option<String> {
             text(&detail["status"])
         ),
         ("cancel", "accepted") => format!("{work} is cancelled"),
+        ("settle_dispatch", "accepted") => {
+            format!("event {} is sent to {work}: {}", detail["event"], text(&detail["status"]))
+        }
         ("hold", "accepted") => format!("{work} is held"),
         ("release", "accepted") => format!("{work} is released, by event {}", detail["seq"]),
         ("reload", "accepted") => format!("configuration {} is current", detail["generation"]),
@@ -111,6 +114,7 @@ fn routed(detail: &Value, work: &str) -> String {
     let event = &detail["event"];
     match detail["mark"].as_str() {
         Some("queued") => format!("event {event} is input of {work}"),
+        Some("inject") => format!("event {event} is input of {work}, to be sent at once"),
         Some("woke") => format!("event {event} wakes {work}"),
         Some("unmatched") => format!("event {event} is wanted by nobody"),
         Some("terminal") => format!("event {event} comes too late for {work}"),

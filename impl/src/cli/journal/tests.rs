@@ -3,9 +3,9 @@
 use super::*;
 use crate::command::{Command, Outcome};
 use crate::domain::{
-    Actor, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Decision, Duration, Epoch,
-    EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, ProposedWork, RetryPolicy,
-    Seq, TokenHash, WorkUid,
+    Actor, AttemptNo, AttemptUid, Authority, BindingPin, CausalLimits, Control, Decision, Duration,
+    Epoch, EventUid, Generation, IngressId, Key, Millis, NewEvent, Proposal, ProposedWork,
+    RetryPolicy, Seq, TokenHash, WorkUid,
 };
 use crate::law;
 
@@ -36,7 +36,11 @@ fn commands() -> Vec<(Actor, Command)> {
         resolved: None,
         generation: Generation(0),
         route: Some("all".into()),
-        decision: Decision::Work { attach: Vec::new(), create: Some(create) },
+        decision: Decision::Work {
+            attach: Vec::new(),
+            create: Some(create),
+            control: Control::default(),
+        },
         reopen: None,
     };
     let pin = BindingPin {
@@ -46,6 +50,8 @@ fn commands() -> Vec<(Actor, Command)> {
         holds_until_pin: true,
         active: None,
         retry: RetryPolicy::default(),
+        injects: false,
+        interrupts: false,
     };
     let token = TokenHash([3; 32]);
     let claim = Command::Claim {

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::Screen;
 use crate::api::types::{
-    Chain, ConfigHistory, EventRow, HoldRow, ScopeRow, TimerRow, WaitRow, WorkDetail, WorkRow,
+    Chain, ConfigHistory, EventRow, HoldRow, IntentRow, ScopeRow, TimerRow, WaitRow, WorkDetail,
+    WorkRow,
 };
 use crate::store::copy::Contents;
 
@@ -120,6 +121,26 @@ pub(in crate::cli) fn works() -> Vec<WorkRow> {
     ]))
 }
 
+pub(in crate::cli) fn intents() -> Vec<IntentRow> {
+    let id = |n: u8| format!("evt_01kb3n8x9qf8vta3g5w2m6r1{n:02}");
+    let at = "2026-03-01T11:58:00Z";
+    read(json!([
+        {
+            "event": 7, "event_id": id(6), "attempt": 1, "epoch": 1, "kind": "inject",
+            "status": "dispatched", "on_error": "drop", "sends": 3, "committed_at": at,
+            "dispatched_at": at, "detail": "the inbox is \u{1b}[31mfull",
+        },
+        {
+            "event": 8, "event_id": id(7), "attempt": 1, "epoch": 1, "kind": "inject",
+            "status": "not_accepting", "sends": 1, "committed_at": at,
+        },
+        {
+            "event": 9, "event_id": id(8), "attempt": 1, "epoch": 1, "kind": "interrupt",
+            "status": "fenced", "sends": 1, "committed_at": at, "settled_at": at,
+        },
+    ]))
+}
+
 pub(in crate::cli) fn waits() -> Vec<WaitRow> {
     read(json!([
         {
@@ -212,7 +233,8 @@ pub(in crate::cli) fn scopes() -> Vec<ScopeRow> {
         {
             "name": "pr", "declared_in": "acme", "on": ["pull_request.*"], "do": "work",
             "kind": "review", "when": "event.data.action != \"labeled\"",
-            "key": "string(event.data.number)",
+            "key": "string(event.data.number)", "active": "inject", "fallback": "queue",
+            "on_error": "drop",
         },
         { "name": "noise", "declared_in": "acme/web", "on": ["ping", "star.*"], "do": "drop" },
     ]);
@@ -240,7 +262,7 @@ pub(in crate::cli) fn scopes() -> Vec<ScopeRow> {
             }],
             "bindings": [{
                 "name": "reviewer", "declared_in": "acme", "command": ["/srv/review.sh", "-v"],
-                "resumes": true, "timeout_ms": 3_600_000,
+                "resumes": true, "injects": true, "timeout_ms": 3_600_000,
             }],
         },
     ]))

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::Screen;
 use super::table::{Fit, Table};
-use super::text::{WHOLE, age, head, printable, short, short_length, tail};
+use super::text::{WHOLE, age, head, printable, short, short_length, tail, word};
+use super::{Screen, intent};
 use crate::api::types::{EventDetail, EventRow};
 use crate::domain::MarkKind;
 
@@ -74,6 +74,12 @@ pub(in crate::cli) fn detail(detail: &EventDetail, screen: Screen) -> String {
     if let Some(reason) = &event.reason {
         field("reason", printable(reason));
     }
+    if let Some(asked) = event.asked {
+        field("asked", format!("{}, which its attempt lacked: a fallback stood in", word(asked)));
+    }
+    if let Some(intent) = &detail.intent {
+        field("intent", intent::line(intent));
+    }
     if event.conflicting {
         field("conflict", "its identity came again with another body, not kept".to_owned());
     }
@@ -98,6 +104,8 @@ pub(super) fn result(event: &EventRow, length: usize) -> String {
     match event.mark {
         None => "not routed yet".to_owned(),
         Some(MarkKind::Queued) => format!("queued on {work}"),
+        Some(MarkKind::Inject) => format!("inject into {work}"),
+        Some(MarkKind::Interrupt) => format!("interrupt of {work}"),
         Some(MarkKind::Woke) => format!("woke {work}"),
         Some(MarkKind::Unmatched) => "unmatched: no route took it".to_owned(),
         Some(MarkKind::Terminal) => format!("too late for {work}"),
@@ -134,8 +142,22 @@ mod tests {
 
     #[test]
     fn an_event_is_shown_with_its_chain_and_data() {
-        let woke = EventDetail { event: canned::events().remove(4), data: canned::data() };
+        let woke =
+            EventDetail { event: canned::events().remove(4), data: canned::data(), intent: None };
         insta::assert_snapshot!(detail(&woke, canned::screen()));
+    }
+
+    #[test]
+    fn an_event_for_a_running_attempt_says_what_came_of_it() {
+        let mut event = canned::events().remove(0);
+        event.mark = Some(MarkKind::Inject);
+        let intent = canned::intents().remove(0);
+        let told = EventDetail { event, data: Value::Null, intent: Some(intent) };
+        let mut fallen = canned::events().remove(0);
+        fallen.asked = Some(crate::domain::ControlPolicy::Interrupt);
+        let fallen = EventDetail { event: fallen, data: Value::Null, intent: None };
+        let said = [told, fallen].map(|event| detail(&event, canned::screen()));
+        insta::assert_snapshot!(said.join("\n"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::api::types::{
     ScopeRow, TimerRow,
 };
 use crate::config::length;
-use crate::domain::{Duration, Exhausted, Hold};
+use crate::domain::{ControlPolicy, Duration, Exhausted, Hold};
 
 /// A table of timers.
 pub(in crate::cli) fn timers(timers: &[TimerRow], screen: Screen) -> String {
@@ -197,6 +197,9 @@ fn route(route: &RouteRow, scope: &str, screen: Screen) -> String {
         printable(&route.action),
         from(&route.declared_in, scope)
     );
+    if let Some(active) = active(route) {
+        text = format!("{text}\n{}", wrapped(&active, "    active  ", screen.width));
+    }
     let expressions =
         [("when", &route.when), ("key", &route.key), ("attach", &route.attach)].into_iter();
     for (name, expression) in expressions.filter_map(|(name, e)| Some((name, e.as_deref()?))) {
@@ -204,6 +207,20 @@ fn route(route: &RouteRow, scope: &str, screen: Screen) -> String {
         text = format!("{text}\n{line}");
     }
     text
+}
+
+/// What its events do to a running attempt; the queue, which every route has without a word, is
+/// not said.
+fn active(route: &RouteRow) -> Option<String> {
+    let policy = route.active.filter(|policy| *policy != ControlPolicy::Queue)?;
+    let mut text = word(policy);
+    if let Some(fallback) = route.fallback {
+        text = format!("{text}, or {} where an attempt cannot", word(fallback));
+    }
+    if let Some(on_error) = route.on_error {
+        text = format!("{text}, and {} on an error", word(on_error));
+    }
+    Some(text)
 }
 
 /// Steps of a policy that are shown.
@@ -250,11 +267,16 @@ fn retry(policy: &RetryRow) -> String {
 }
 
 fn binding(binding: &BindingRow, scope: &str) -> String {
-    let resumes = if binding.resumes { ", resumes" } else { "" };
+    let can = [
+        (binding.injects, ", injects"),
+        (binding.interrupts, ", interrupts"),
+        (binding.resumes, ", resumes"),
+    ];
+    let can: String = can.iter().filter(|(can, _)| *can).map(|(_, word)| *word).collect();
     let timeout =
         binding.timeout_ms.map_or(String::new(), |ms| format!(", {} active", length(Duration(ms))));
     format!(
-        "  {}: {}{resumes}{timeout}{}",
+        "  {}: {}{can}{timeout}{}",
         printable(&binding.name),
         printable(&binding.command.join(" ")),
         from(&binding.declared_in, scope)

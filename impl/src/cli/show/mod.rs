@@ -2,6 +2,7 @@
 
 pub(super) mod chain;
 pub(super) mod event;
+mod intent;
 pub(super) mod lists;
 mod table;
 pub(super) mod text;

@@ -4,7 +4,7 @@ use super::table::{Fit, Table};
 use super::text::{
     age, key_parts, printable, sequences, short, short_length, until, word, wrapped,
 };
-use super::{Screen, wait};
+use super::{Screen, intent, wait};
 use crate::api::types::{AttemptRow, WorkDetail, WorkRow};
 use crate::config::length;
 use crate::domain::{Duration, HintFinding};
@@ -68,6 +68,10 @@ pub(in crate::cli) fn detail(detail: &WorkDetail, screen: Screen) -> String {
     field("pending", pending(&detail.pending_input));
     lines.push("attempts".to_owned());
     lines.push(attempts(&detail.history, screen));
+    if !detail.intents.is_empty() {
+        lines.push("told to running attempts".to_owned());
+        lines.push(intent::table(&detail.intents, screen));
+    }
     lines.push("waits".to_owned());
     lines.push(waits(detail, screen));
     lines.join("\n")
@@ -158,8 +162,21 @@ fn said(attempt: &AttemptRow) -> Option<String> {
         }
     });
     let result = attempt.result.as_deref().map(printable);
-    let parts: Vec<String> = result.into_iter().chain(hint).collect();
+    let interrupted = attempt.interrupted_by.map(|seq| format!("interrupted by event {seq}"));
+    let used = attempt.usage.as_ref().and_then(used);
+    let parts: Vec<String> =
+        interrupted.into_iter().chain(result).chain(hint).chain(used).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What an attempt used: `used 0.12 usd, 812 output_tokens`.
+fn used(usage: &serde_json::Value) -> Option<String> {
+    let amounts = usage.as_object()?.iter().map(|(unit, amount)| {
+        let amount = amount.as_str().map_or_else(|| amount.to_string(), str::to_owned);
+        printable(&format!("{amount} {unit}"))
+    });
+    let amounts: Vec<String> = amounts.collect();
+    (!amounts.is_empty()).then(|| format!("used {}", amounts.join(", ")))
 }
 
 /// How far an attempt has come; of a running one, when its lease ends.
@@ -234,6 +251,17 @@ mod tests {
         work.work.backoff = None;
         said.push_str(&format!("\n{}", retry(&work.work, canned::screen()).expect("one")));
         insta::assert_snapshot!(said);
+    }
+
+    #[test]
+    fn a_work_says_what_its_attempts_were_told_interrupted_by_and_used() {
+        let mut work = canned::work();
+        work.intents = canned::intents();
+        work.history[0].interrupted_by = Some(9);
+        work.history[0].usage = Some(serde_json::json!({ "usd": "0.12", "turns": 3 }));
+        let text = detail(&work, canned::screen());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
     }
 
     #[test]

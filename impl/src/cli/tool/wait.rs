@@ -77,11 +77,11 @@ fn observed() -> Result<Option<Seq>, Failure> {
 }
 
 /// A day is 24 hours here; months and years have no length.
-fn milliseconds(text: &str) -> Result<u64, String> {
+pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
     let span: Span = text.parse().map_err(|error: jiff::Error| error.to_string())?;
     let length =
         span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|error| error.to_string())?;
-    u64::try_from(length.as_millis()).map_err(|_| "a timeout cannot be negative".to_owned())
+    u64::try_from(length.as_millis()).map_err(|_| "a length of time cannot be negative".to_owned())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::api::types::{ActRequest, CreateRequest, HoldRow, WorkRow};
+use crate::api::types::{ActRequest, CreateRequest, HoldRow, InterruptRow, WorkRow};
 use crate::cli::emit::data;
 use crate::cli::operator::{Operator, segment};
 use crate::cli::place::Asked;
@@ -81,6 +81,24 @@ pub(super) struct Retry {
     dry_run: bool,
     #[command(flatten)]
     asked: Asked,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  abide work interrupt work_01kb3n8x9q
+  abide work interrupt work_01kb3n8x9q --expect-attempt 2
+
+Exit status 0 says that the interrupt is recorded; `abide why WORK` says how far it is.
+
+Its process is stopped, and no failure is counted. With input that is pending the next attempt starts \
+once the process has exited, and gets all pending input; without, the work rests until an event comes. \
+What the interrupted attempt was started with is shown to the next one in `previous` and `earlier`, and \
+is not input again. Only an attempt whose \
+binding has the capability `interrupt`, and had it when the attempt was started, can be interrupted.")]
+pub(super) struct Interrupt {
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, clap::Args)]
@@ -199,6 +217,23 @@ pub(super) async fn retry(args: Retry) -> Ran {
 /// What is asked of a Work that a list has shown: about the attempt that it had then.
 fn as_listed(row: &HoldRow) -> ActRequest {
     ActRequest { expect_attempt: Some(row.attempts), ..ActRequest::default() }
+}
+
+pub(super) async fn interrupt(Interrupt { target }: Interrupt) -> Ran {
+    let Target { work, expect_attempt, asked } = target;
+    let request = ActRequest { expect_attempt, ..ActRequest::default() };
+    let path = format!("/work/{}/interrupt", segment(&work));
+    let row: InterruptRow = Operator::of(&asked)?.post(&path, &request).await?;
+    output::line(&printable(&interrupting(&row)))?;
+    Ok(Code::Done)
+}
+
+/// What is recorded, and where to see what comes of it.
+fn interrupting(InterruptRow { work, event }: &InterruptRow) -> String {
+    let WorkRow { id, reason, .. } = work;
+    format!(
+        "{id}: {reason}; event {event} is to interrupt it, and `abide why {id}` says how far it is"
+    )
 }
 
 pub(super) async fn cancel(Cancel { reason, for_good, target }: Cancel) -> Ran {

@@ -1,5 +1,6 @@
 //! What is accepted, what is refused and how the refusal reads.
 
+mod controls;
 mod expressions;
 mod refused;
 mod routing;

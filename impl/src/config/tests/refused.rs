@@ -28,9 +28,8 @@ fn unknown_words_are_refused_with_a_suggestion() {
         (TOP, "\n[daemon]\ndata = \"x\"\n[[ingress]]"),
         ("do = \"work\"", "do = \"wrok\""),
         ("\"shell\"", "\"shel\""),
-        ("do = \"work\"", "do = \"work\"\nactive = \"coalesce\""),
-        ("do = \"work\"", "do = \"work\"\nactive = \"que\""),
         ("isolation", "capabilities = [\"resum\"]\nisolation"),
+        ("isolation", "capabilities = [\"steer\"]\nisolation"),
         (TOP, "\n[principal.ops]\ntoken = { file = \"t\" }\nmay = [\"wrk\"]\n[[ingress]]"),
     ]));
 }
@@ -48,15 +47,12 @@ fn words_of_later_versions_are_refused_where_they_stand() {
         (TOP, "\n[daemon]\ndatabase = \"postgres://db\"\n[[ingress]]"),
         ("kind = \"github\"", "kind = \"slack\""),
         ("scope = \"main\"", "scope = \"main\"\ncatch_up = {}"),
-        ("do = \"work\"", "do = \"work\"\nactive = \"inject\"\nfallback = \"queue\""),
-        ("do = \"work\"", "do = \"work\"\non_error = \"queue\""),
         ("binding = \"reviewer\"", "binding = \"reviewer\"\nrun_once = true"),
         ("binding = \"reviewer\"", "binding = \"reviewer\"\ncapacity = 1"),
         ("binding = \"reviewer\"", "binding = \"reviewer\"\naccepts = \"member\""),
         ("\"shell\"", "\"codex\""),
         ("\"none\"", "\"landlock\""),
         ("\"none\"", "\"user:bot\""),
-        ("isolation", "capabilities = [\"inject\"]\nisolation"),
         ("isolation", "tools = [\"emit:*\"]\nisolation"),
         ("[scope.\"main\".kind.review]", "[[scope.\"main\".budget]]\n[scope.\"main\".kind.review]"),
         (

@@ -55,7 +55,7 @@ fn event(event_type: &str, data: Value) -> EventView {
     }
 }
 
-fn keyed(event_type: &str, data: Value) -> EventView {
+pub(super) fn keyed(event_type: &str, data: Value) -> EventView {
     let key = Key { source: "test:1".into(), external_id: "k".into() };
     EventView { key: Some(key), ..event(event_type, data) }
 }

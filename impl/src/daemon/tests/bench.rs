@@ -1,8 +1,9 @@
 //! A daemon without processes: a real database in a temporary folder, an executor double, a clock
 //! that moves when it is told to.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,20 +20,30 @@ use crate::command::{Command, Outcome, Receipt};
 use crate::config::{Config, Environment};
 use crate::daemon::evaluation;
 use crate::domain::{
-    Actor, AttemptUid, Authority, BindingPin, CausalLimits, Deadline, IngressId, Key, Millis,
-    NewEvent, Seq, Source, Token, WaitId, WorkId, WorkStatus,
+    Actor, AttemptUid, Authority, BindingPin, CausalLimits, Control, ControlPolicy, Deadline,
+    Decision, EventUid, IngressId, Key, Millis, NewEvent, Seq, Source, Token, WaitId, WorkId,
+    WorkStatus,
 };
 use crate::extension::executor::{
-    BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, LaunchError, Metadata,
-    NotAdoptable, RunRequest, StopError, Stopped,
+    BoxFuture, Capabilities, ControlError, Credentials, Executor, Exit, InjectError, Injection,
+    LaunchError, Metadata, NotAdoptable, Report, RunRequest, StopError, Stopped, Usage,
 };
-use crate::host::{Configs, Context, Driven, Executors, Health, Troubles};
+use crate::host::{Configs, Context, Driven, Executors, Health, Patience, Troubles};
 use crate::store::works::Work;
 use crate::store::{attempts, pages};
 use crate::writer::{Writer, WriterOptions};
 
 /// A wall clock only shows that something has stalled.
 const STALL: Duration = Duration::from_secs(60);
+
+/// An executor that hangs is given up soon, and asked again soon.
+const IMPATIENT: Patience = Patience {
+    control: Duration::from_millis(300),
+    report: Duration::from_millis(300),
+    again: Duration::from_millis(10),
+    again_max: Duration::from_millis(100),
+    sweep: Duration::from_secs(30),
+};
 
 /// Waits for something that must happen.
 pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
@@ -59,14 +70,39 @@ impl TimeSource for Hands {
 /// What an executor was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Call {
-    Run { number: u32, epoch: u64, inputs: usize },
-    Resume { epoch: u64 },
+    Run {
+        number: u32,
+        epoch: u64,
+        inputs: usize,
+    },
+    Resume {
+        epoch: u64,
+    },
     Proceed(String),
     Recover(String),
     Observe,
     Find,
     Stop,
     Release(String),
+    /// The sequence of an event that is offered.
+    Inject {
+        event: i64,
+        repeated: bool,
+    },
+    Interrupt,
+    Report,
+}
+
+/// What an executor says to a control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Says {
+    Yes,
+    /// Certainly not delivered.
+    No,
+    /// Nobody can tell.
+    Perhaps,
+    /// Nothing, ever.
+    Nothing,
 }
 
 /// An executor that keeps nothing running: it answers as a test has set it.
@@ -81,10 +117,20 @@ pub(crate) struct Double {
     exit: watch::Sender<Option<Exit>>,
     /// What `observe` answers once it was stopped.
     when_stopped: Mutex<Option<Exit>>,
-    adoptable: std::sync::atomic::AtomicBool,
-    launchable: std::sync::atomic::AtomicBool,
+    adoptable: AtomicBool,
+    launchable: AtomicBool,
     /// What is found of an attempt; `None`: there is no way to look.
     found: Mutex<Option<Vec<Metadata>>>,
+    can_inject: AtomicBool,
+    can_interrupt: AtomicBool,
+    /// What it says to the next injects, and then to all others.
+    injects: Mutex<(VecDeque<Says>, Says)>,
+    /// The same of interrupts.
+    interrupts: Mutex<(VecDeque<Says>, Says)>,
+    /// How a segment ends while it is told to stop.
+    when_interrupted: Mutex<Option<Exit>>,
+    /// What the process took in; `None`: nobody can tell.
+    report: Mutex<Option<Report>>,
 }
 
 impl Double {
@@ -99,6 +145,12 @@ impl Double {
             adoptable: true.into(),
             launchable: true.into(),
             found: Mutex::default(),
+            can_inject: false.into(),
+            can_interrupt: false.into(),
+            injects: Mutex::new((VecDeque::new(), Says::Yes)),
+            interrupts: Mutex::new((VecDeque::new(), Says::Yes)),
+            when_interrupted: Mutex::default(),
+            report: Mutex::new(Some(Report::default())),
         }
     }
 
@@ -151,15 +203,110 @@ impl Double {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
     }
 
+    /// What it implements from here on.
+    pub(crate) fn can(&self, injects: bool, interrupts: bool) {
+        self.can_inject.store(injects, Ordering::SeqCst);
+        self.can_interrupt.store(interrupts, Ordering::SeqCst);
+    }
+
+    /// What it says to the next injects, and then to all others.
+    pub(crate) fn says_to_injects(&self, next: &[Says], then: Says) {
+        *lock(&self.injects) = (next.iter().copied().collect(), then);
+    }
+
+    /// The same of interrupts.
+    pub(crate) fn says_to_interrupts(&self, next: &[Says], then: Says) {
+        *lock(&self.interrupts) = (next.iter().copied().collect(), then);
+    }
+
+    /// A segment ends so as soon as it is told to stop.
+    pub(crate) fn ends_when_interrupted(&self, exit: Exit) {
+        *lock(&self.when_interrupted) = Some(exit);
+    }
+
+    /// The process says that it took these in; `None`: nobody can tell.
+    pub(crate) fn reports(&self, consumed: Option<Vec<EventUid>>) {
+        let usage = vec![Usage { unit: "input_tokens".to_owned(), amount: "12".to_owned() }];
+        *lock(&self.report) = consumed.map(|consumed| Report { consumed, usage });
+    }
+
+    /// The controls it was asked for, in order.
+    pub(crate) fn controls(&self) -> Vec<Call> {
+        let control = |call: &Call| matches!(call, Call::Inject { .. } | Call::Interrupt);
+        self.calls().into_iter().filter(control).collect()
+    }
+
     /// No segment can be taken over.
     pub(crate) fn forget(&self) {
         self.adoptable.store(false, Ordering::SeqCst);
     }
 }
 
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is said now.
+fn say(script: &Mutex<(VecDeque<Says>, Says)>) -> Says {
+    let mut script = lock(script);
+    script.0.pop_front().unwrap_or(script.1)
+}
+
 impl Executor for Double {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { resumes: self.resumes, holds_until_pin: true, ..Capabilities::default() }
+        Capabilities {
+            resumes: self.resumes,
+            holds_until_pin: true,
+            injects: self.can_inject.load(Ordering::SeqCst),
+            interrupts: self.can_interrupt.load(Ordering::SeqCst),
+        }
+    }
+
+    fn inject<'a>(
+        &'a self,
+        _metadata: &'a Metadata,
+        injection: &'a Injection,
+    ) -> BoxFuture<'a, Result<(), InjectError>> {
+        let event = injection.body["abideseq"].as_str().and_then(|seq| seq.parse().ok());
+        let event = event.expect("an event has a sequence");
+        self.note(Call::Inject { event, repeated: injection.repeated });
+        let (says, detail) = (say(&self.injects), "the double says so".to_owned());
+        Box::pin(async move {
+            match says {
+                Says::Yes => Ok(()),
+                Says::No => Err(InjectError::NotAccepting { detail }),
+                Says::Perhaps => Err(InjectError::Ambiguous { detail }),
+                Says::Nothing => std::future::pending().await,
+            }
+        })
+    }
+
+    fn interrupt<'a>(&'a self, _metadata: &'a Metadata) -> BoxFuture<'a, Result<(), ControlError>> {
+        self.note(Call::Interrupt);
+        let (says, detail) = (say(&self.interrupts), "the double says so".to_owned());
+        let ended = lock(&self.when_interrupted).take();
+        Box::pin(async move {
+            if ended.is_some() {
+                self.exit.send_replace(ended);
+                // Whoever observes it sees the end first.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            match says {
+                Says::Yes => Ok(()),
+                Says::No | Says::Perhaps => Err(ControlError { detail }),
+                Says::Nothing => std::future::pending().await,
+            }
+        })
+    }
+
+    fn report<'a>(
+        &'a self,
+        _metadata: &'a Metadata,
+    ) -> BoxFuture<'a, Result<Report, ControlError>> {
+        self.note(Call::Report);
+        let report = lock(&self.report).clone();
+        let detail = "nobody can tell".to_owned();
+        Box::pin(async move { report.ok_or(ControlError { detail }) })
     }
 
     fn run<'a>(&'a self, request: &'a RunRequest) -> BoxFuture<'a, Result<Metadata, LaunchError>> {
@@ -245,7 +392,7 @@ pub(crate) struct Bench {
     pub(crate) double: Arc<Double>,
     hands: Arc<Hands>,
     stop: watch::Sender<bool>,
-    pub(crate) folder: tempfile::TempDir,
+    pub(crate) folder: Arc<tempfile::TempDir>,
 }
 
 pub(crate) const CONFIGURATION: &str = r#"
@@ -290,10 +437,19 @@ binding = "b"
 [scope.main.binding.b]
 executor = "shell"
 command = ["/bin/true"]
+capabilities = ["inject", "interrupt"]
 isolation = "none"
 lease = "30s"
 stop_grace = "5s"
 "#;
+
+const fn wanted(policy: ControlPolicy) -> Control {
+    Control { policy, fallback: None, on_error: None }
+}
+
+pub(crate) const INJECT: Control = wanted(ControlPolicy::Inject);
+pub(crate) const INTERRUPT: Control = wanted(ControlPolicy::Interrupt);
+pub(crate) const QUEUE: Control = wanted(ControlPolicy::Queue);
 
 impl Bench {
     pub(crate) async fn new() -> Self {
@@ -305,20 +461,43 @@ impl Bench {
         Self::configured(resumes, CONFIGURATION).await
     }
 
+    /// A daemon whose executor takes controls, and can, or cannot, continue a parked attempt.
+    pub(crate) async fn steerable(resumes: bool) -> Self {
+        let bench = Self::with(resumes).await;
+        bench.double.can(true, true);
+        bench
+    }
+
     /// The same under another configuration.
     pub(crate) async fn configured(resumes: bool, text: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        let hands = Arc::new(Hands { wall: AtomicI64::new(1_000_000), elapsed: AtomicI64::new(0) });
+        Self::over(folder, hands, Arc::new(Double::new(resumes)), text).await
+    }
+
+    /// Another daemon on the same file, after this one is gone. Nothing of this one may run.
+    pub(crate) async fn reopened(self) -> Self {
+        self.stop();
+        self.context.writer.shutdown().await;
+        let (folder, hands) = (Arc::clone(&self.folder), Arc::clone(&self.hands));
+        Self::over(folder, hands, Arc::clone(&self.double), CONFIGURATION).await
+    }
+
+    async fn over(
+        folder: Arc<tempfile::TempDir>,
+        hands: Arc<Hands>,
+        double: Arc<Double>,
+        text: &str,
+    ) -> Self {
         let file = folder.path().join("abide.toml");
         let env = Environment::of([("GH_SECRET", "hush")]);
         let config = Config::parse(text.to_owned(), &file, &env);
         let config = config.unwrap_or_else(|errors| panic!("{errors}"));
-        let hands = Arc::new(Hands { wall: AtomicI64::new(1_000_000), elapsed: AtomicI64::new(0) });
         let clock = Clock::new(Arc::clone(&hands) as Arc<dyn TimeSource>);
         let database = folder.path().join("abide.db");
         let writer = Writer::open(&database, clock, WriterOptions::default());
-        let writer = writer.expect("a new database");
+        let writer = writer.expect("a database");
         let generation = writer.make_current("d".into(), "{}".into()).await.expect("recorded");
-        let double = Arc::new(Double::new(resumes));
         let executor: Arc<dyn Executor> = Arc::clone(&double) as Arc<dyn Executor>;
         let (stop, stopping) = watch::channel(false);
         let context = Context {
@@ -331,9 +510,58 @@ impl Bench {
             driven: Driven::default(),
             drain: crate::host::Drain::default(),
             troubles: Troubles::default(),
+            patience: IMPATIENT,
+            points: crate::points::Points::UNHEARD,
             stop: stopping,
         };
         Self { context: Arc::new(context), double, hands, stop, folder }
+    }
+
+    /// Gives up no call within a test. To be said before anything runs.
+    pub(crate) fn is_patient(&mut self) {
+        let context = Arc::get_mut(&mut self.context).expect("nothing runs");
+        context.patience = Patience::default();
+    }
+
+    /// Nobody looks for controls unless told to. To be said before anything runs.
+    pub(crate) fn is_not_swept(&mut self) {
+        let context = Arc::get_mut(&mut self.context).expect("nothing runs");
+        context.patience.sweep = STALL * 10;
+    }
+
+    /// Reads another configuration, as a reload does.
+    pub(crate) async fn reload(&self, text: &str) {
+        let env = Environment::of([("GH_SECRET", "hush")]);
+        let file = self.folder.path().join("abide.toml");
+        let config = Config::parse(text.to_owned(), &file, &env);
+        let config = config.unwrap_or_else(|errors| panic!("{errors}"));
+        let generation = self.context.writer.make_current(text.to_owned(), "{}".into()).await;
+        self.context.configs.replace(generation.expect("recorded"), config);
+    }
+
+    /// Keeps an event whose route wants this of it while an attempt runs, and routes it.
+    pub(crate) async fn steer(&self, key: &str, control: Control) -> Seq {
+        let seq = self.event("t.a", key, "{}").await;
+        self.routes_as(seq, control).await;
+        seq
+    }
+
+    /// Routes an event, so that it interrupts.
+    pub(crate) async fn interrupts_with(&self, seq: Seq) {
+        self.routes_as(seq, INTERRUPT).await;
+    }
+
+    async fn routes_as(&self, seq: Seq, control: Control) {
+        let proposal = crate::evaluation::propose(&self.context, seq).await;
+        let mut proposal = proposal.expect("it is decided").expect("it is unrouted");
+        match &mut proposal.decision {
+            Decision::Update { control: wanted, .. } | Decision::Work { control: wanted, .. } => {
+                *wanted = control;
+            }
+            Decision::Decline | Decision::Drop | Decision::Close => panic!("it is no input"),
+        }
+        let outcome = self.commit(Command::CommitRoute { proposal }).await;
+        assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
     }
 
     /// Trusted time goes on by so much.
@@ -404,6 +632,8 @@ impl Bench {
                 scope: "main".to_owned(),
             }),
             read_scopes: Vec::new(),
+            proofs: Vec::new(),
+            usage: None,
         };
         let outcome = self.commit(command).await;
         let Outcome::Accepted(Receipt::Waiting { wait, .. }) = outcome else {
@@ -461,6 +691,27 @@ impl Bench {
         binding: &str,
         active: Option<u64>,
     ) -> Authority {
+        let can = self.double.capabilities();
+        self.claim_with(work, binding, active, (can.injects, can.interrupts)).await
+    }
+
+    /// Claims the first Work under a pin that has these controls.
+    pub(crate) async fn claim_can(
+        &self,
+        binding: &str,
+        injects: bool,
+        interrupts: bool,
+    ) -> Authority {
+        self.claim_with(WorkId(1), binding, None, (injects, interrupts)).await
+    }
+
+    async fn claim_with(
+        &self,
+        work: WorkId,
+        binding: &str,
+        active: Option<u64>,
+        (injects, interrupts): (bool, bool),
+    ) -> Authority {
         let pin = BindingPin {
             binding: binding.to_owned(),
             generation: self.context.current().generation,
@@ -468,6 +719,8 @@ impl Bench {
             holds_until_pin: true,
             active: active.map(crate::domain::Duration),
             retry: crate::domain::RetryPolicy::default(),
+            injects,
+            interrupts,
         };
         let attempt_uid = TypeSafeId::from_uuid(Uuid::now_v7());
         let token = Token::from_bytes([1; 32]).hash();

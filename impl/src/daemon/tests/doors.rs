@@ -276,7 +276,7 @@ async fn a_draining_daemon_claims_nothing_and_goes_once_nothing_runs() {
     assert_eq!(works.expect("it reads"), 1, "nothing was claimed");
     let by = bench.authority(2).await;
     let (ending, status) = (crate::domain::Ending::Completed, None);
-    bench.commit(Command::Complete { by, ending, status }).await;
+    bench.commit(Command::Complete { by, ending, status, proofs: Vec::new(), usage: None }).await;
     bench.context.drain.drained().await;
     let works = bench.context.read(crate::store::works::running).await;
     assert_eq!(works.expect("it reads"), 0, "nothing was claimed at the end");

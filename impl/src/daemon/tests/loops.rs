@@ -45,7 +45,7 @@ async fn a_decision_made_from_what_has_moved_is_made_again() {
     let first = bench.event("t.a", "k", "{}").await;
     assert_eq!(evaluation::route(&bench.context, first).await, Routed::Done);
     let second = bench.event("t.a", "k", "{}").await;
-    let stale = evaluation::propose(&bench.context, second).await;
+    let stale = crate::evaluation::propose(&bench.context, second).await;
     let stale = stale.expect("it is decided").expect("it is unrouted");
     bench
         .commit(Command::Cancel {
@@ -82,7 +82,7 @@ async fn an_event_that_has_its_mark_is_evaluated_no_more() {
     let bench = Bench::new().await;
     let event = bench.event("t.a", "k", "{}").await;
     assert_eq!(evaluation::route(&bench.context, event).await, Routed::Done);
-    let again = evaluation::propose(&bench.context, event).await;
+    let again = crate::evaluation::propose(&bench.context, event).await;
     assert!(matches!(again, Ok(None)), "{again:?}");
     assert_eq!(evaluation::route(&bench.context, event).await, Routed::Done);
 }
@@ -123,7 +123,8 @@ async fn a_segment_is_claimed_handed_over_pinned_and_only_then_started() {
     bench.work_is(1, WorkStatus::Completed).await;
     let calls = bench.double.calls();
     let proceed = Call::Proceed("segment 1-1".to_owned());
-    assert_eq!(calls, [Call::Run { number: 1, epoch: 1, inputs: 1 }, proceed, Call::Observe]);
+    let run = Call::Run { number: 1, epoch: 1, inputs: 1 };
+    assert_eq!(calls, [run, proceed, Call::Observe, Call::Report]);
 }
 
 /// DONE-02
@@ -233,6 +234,8 @@ async fn wait_of(bench: &Bench, deadline: Option<Deadline>) {
         deadline,
         source: None,
         read_scopes: Vec::new(),
+        proofs: Vec::new(),
+        usage: None,
     };
     let outcome = bench.commit(command).await;
     assert!(matches!(outcome, Outcome::Accepted(Receipt::Waiting { .. })), "{outcome:?}");

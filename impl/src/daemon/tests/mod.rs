@@ -5,7 +5,9 @@ mod damage;
 mod doors;
 mod loops;
 mod recovering;
+mod reopened;
 mod retrying;
+mod steering;
 mod tools;
 mod wider;
 

@@ -60,7 +60,7 @@ async fn what_was_pinned_is_adopted_and_its_result_committed_once() {
     let work = bench.work_is(1, WorkStatus::Completed).await;
     assert_eq!(work.epoch.map(|epoch| epoch.0), Some(2));
     let left = "left behind".to_owned();
-    let calls = [Call::Recover(left.clone()), Call::Proceed(left), Call::Observe];
+    let calls = [Call::Recover(left.clone()), Call::Proceed(left), Call::Observe, Call::Report];
     assert_eq!(bench.double.calls(), calls);
 }
 

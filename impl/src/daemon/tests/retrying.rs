@@ -131,7 +131,15 @@ async fn a_retry_of_a_damaged_work_keeps_no_other_from_firing() {
     let bench = Bench::new().await;
     for key in ["a", "b", "c"] {
         let by = bench.pinned(key, "b").await;
-        let outcome = bench.commit(Command::Fail { by, reason: String::new(), hint: None }).await;
+        let outcome = bench
+            .commit(Command::Fail {
+                by,
+                reason: String::new(),
+                hint: None,
+                proofs: Vec::new(),
+                usage: None,
+            })
+            .await;
         assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
     }
     bench.damage("UPDATE work SET uid = x'00' WHERE id = 1");
@@ -155,7 +163,15 @@ async fn a_retry_that_cannot_be_fired_is_shown_and_left_alone_for_a_while() {
     let bench = Bench::new().await;
     for key in ["a", "b", "c", "d"] {
         let by = bench.pinned(key, "b").await;
-        bench.commit(Command::Fail { by, reason: String::new(), hint: None }).await;
+        bench
+            .commit(Command::Fail {
+                by,
+                reason: String::new(),
+                hint: None,
+                proofs: Vec::new(),
+                usage: None,
+            })
+            .await;
     }
     bench.later(5 * MINUTE);
     let (work, attempt) = (WorkId(3), AttemptNo(1));
@@ -205,11 +221,27 @@ async fn no_deadline_of_a_restored_database_counts_and_no_process_is_stopped() {
     let waiting = bench.pinned("waits", "b").await;
     bench.waits(waiting, "waits", Some(1000)).await;
     let failing = bench.pinned("fails", "b").await;
-    bench.commit(Command::Fail { by: failing, reason: String::new(), hint: None }).await;
+    bench
+        .commit(Command::Fail {
+            by: failing,
+            reason: String::new(),
+            hint: None,
+            proofs: Vec::new(),
+            usage: None,
+        })
+        .await;
     let idling = bench.pinned("idles", "b").await;
     let close_after = Some(crate::domain::Duration::seconds(1));
     let ending = Ending::Handoff { close_after };
-    bench.commit(Command::Complete { by: idling, ending, status: None }).await;
+    bench
+        .commit(Command::Complete {
+            by: idling,
+            ending,
+            status: None,
+            proofs: Vec::new(),
+            usage: None,
+        })
+        .await;
     let ended = bench.pinned("ends", "b").await;
     let (work, reason) = (ended.work, String::new());
     bench.commit(Command::Cancel { work, expect: None, for_good: false, reason }).await;
@@ -350,7 +382,13 @@ async fn a_daemon_that_stops_gives_up_its_leases_and_touches_no_process() {
         let attempt = attempt_of(&bench, by).await;
         assert!(attempt.expires_at <= Some(now));
         assert_eq!((attempt.epoch, attempt.token), (by.epoch, Some(by.token)));
-        let late = bench.commit(Command::Complete { by, ending: Ending::Completed, status: None });
+        let late = bench.commit(Command::Complete {
+            by,
+            ending: Ending::Completed,
+            status: None,
+            proofs: Vec::new(),
+            usage: None,
+        });
         let refused = Outcome::Refused(crate::command::Refusal::LeaseExpired);
         assert_eq!(late.await, refused);
     }
@@ -404,7 +442,15 @@ async fn a_daemon_that_holds_nothing_detaches_nothing() {
 async fn the_next_attempt_is_shown_what_the_failed_one_was_handed_and_is_handed_the_retry() {
     let bench = Bench::new().await;
     let by = bench.claimed().await;
-    bench.commit(Command::Fail { by, reason: String::new(), hint: None }).await;
+    bench
+        .commit(Command::Fail {
+            by,
+            reason: String::new(),
+            hint: None,
+            proofs: Vec::new(),
+            usage: None,
+        })
+        .await;
     let (work, expect) = (by.work, Some(by.attempt));
     bench.commit(Command::Retry { work, expect, request: request("ops/1") }).await;
     let by = bench.claim().await;
@@ -435,7 +481,9 @@ async fn an_attempt_after_several_failures_is_shown_what_all_of_them_were_handed
     let by = bench.pinned("k", "b").await;
     let work = by.work;
     let ending = Ending::Handoff { close_after: None };
-    bench.commit(Command::Complete { by, ending, status: None }).await;
+    bench
+        .commit(Command::Complete { by, ending, status: None, proofs: Vec::new(), usage: None })
+        .await;
     for event_type in ["t.first", "t.second", "t.third"] {
         let seq = bench.event(event_type, "k", "{}").await;
         evaluation::route(&bench.context, seq).await;
@@ -443,7 +491,15 @@ async fn an_attempt_after_several_failures_is_shown_what_all_of_them_were_handed
             bench.commit(Command::Retry { work, expect: None, request: request(event_type) }).await;
         }
         let by = bench.claim().await;
-        bench.commit(Command::Fail { by, reason: String::new(), hint: None }).await;
+        bench
+            .commit(Command::Fail {
+                by,
+                reason: String::new(),
+                hint: None,
+                proofs: Vec::new(),
+                usage: None,
+            })
+            .await;
     }
     bench.commit(Command::Retry { work, expect: None, request: request("last") }).await;
     let by = bench.claim().await;

@@ -9,11 +9,11 @@ use axum::http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 
 use super::Bench;
-use super::bench::ask;
+use super::bench::{INJECT, ask};
 use crate::api::tool;
 use crate::command::{Command, Outcome};
 use crate::daemon::evaluation;
-use crate::domain::{Duration as Length, Seq, Token, WorkId, WorkStatus};
+use crate::domain::{AttemptNo, Duration as Length, Seq, Token, WorkId, WorkStatus};
 use crate::store::{pages, reads};
 
 const FIRST: [u8; 32] = [1; 32];
@@ -182,4 +182,51 @@ async fn a_cancelled_work_answers_its_process_nothing_more() {
     assert!(matches!(bench.commit(cancel).await, Outcome::Accepted(_)));
     let wait = door.wait(FIRST, "w", &json!({"keys": ["k"]})).await;
     assert_eq!(code(&wait), (409, "stale_authority"));
+}
+
+/// INJECT-25 to INJECT-28
+#[tokio::test]
+async fn a_wait_takes_off_what_its_process_says_it_took_in() {
+    let bench = Bench::new().await;
+    bench.double.can(true, false);
+    let door = running(&bench).await;
+    let by = bench.authority(1).await;
+    let (first, second) = (bench.steer("k", INJECT).await, bench.steer("k", INJECT).await);
+    for event in [first, second] {
+        bench.commit(Command::Dispatch { by, event }).await;
+    }
+    let read = bench.context.read(move |tx| {
+        let mut uid = |seq| crate::store::events::get(tx, seq).map(|event| event.map(|e| e.uid));
+        Ok((uid(first)?, uid(second)?))
+    });
+    let (Some(one), Some(other)) = read.await.expect("it reads") else { panic!("they are kept") };
+    bench.double.reports(Some(vec![one, other]));
+    let body = json!({"keys": ["k"], "types": ["t.a"], "after": 1});
+    let answer = door.wait(FIRST, "w", &body).await;
+    assert_eq!((answer.0, &answer.1["winner"]), (StatusCode::CREATED, &Value::Null));
+    let waiting = bench.work_is(1, WorkStatus::Waiting).await;
+    assert_eq!(waiting.pending_count, 0);
+    let read =
+        bench.context.read(|tx| crate::store::attempts::referred(tx, WorkId(1), AttemptNo(1)));
+    let usage = read.await.expect("it reads").usage;
+    assert_eq!(usage.as_deref(), Some(r#"{"input_tokens":"12"}"#));
+    let news = bench.event("t.a", "k", "{}").await;
+    evaluation::route(&bench.context, news).await;
+    let woken = bench.work_is(1, WorkStatus::Ready).await;
+    assert_eq!((woken.winner, woken.pending_count), (Some(news), 1));
+}
+
+/// A wait is not given up because nobody can tell what its process took in.
+#[tokio::test]
+async fn a_wait_goes_without_proof_where_nobody_can_tell() {
+    let bench = Bench::new().await;
+    bench.double.can(true, false);
+    let door = running(&bench).await;
+    let by = bench.authority(1).await;
+    let event = bench.steer("k", INJECT).await;
+    bench.commit(Command::Dispatch { by, event }).await;
+    bench.double.reports(None);
+    let body = json!({"keys": ["k"], "types": ["t.b"]});
+    assert_eq!(door.wait(FIRST, "w", &body).await.0, StatusCode::CREATED);
+    assert_eq!(bench.work_is(1, WorkStatus::Waiting).await.pending_count, 1);
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::{Bench, CONFIGURATION, Call};
 use crate::command::{Command, Outcome, Receipt};
-use crate::config::{Config, Environment};
 use crate::daemon::evaluation::{self, Routed};
 use crate::daemon::{idle, recovery, router, scheduler, translator, vacate};
 use crate::domain::{Ending, MarkKind, WorkId, WorkStatus};
@@ -65,7 +64,13 @@ async fn idle_work_is_closed_at_its_instant() {
     let bench = Bench::new().await;
     let by = bench.pinned("k", "b").await;
     let close_after = Some(crate::domain::Duration(5000));
-    let handoff = Command::Complete { by, ending: Ending::Handoff { close_after }, status: None };
+    let handoff = Command::Complete {
+        by,
+        ending: Ending::Handoff { close_after },
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    };
     bench.commit(handoff).await;
     bench.later(Duration::from_millis(4999));
     bench.run(idle::run);
@@ -133,11 +138,7 @@ async fn a_parked_attempt_goes_on_under_the_configuration_it_is_pinned_to() {
         .replace("kind.k]", "kind.other]")
         .replace("binding = \"b\"", "binding = \"new\"")
         .replace("binding.b]", "binding.new]");
-    let env = Environment::of([("GH_SECRET", "hush")]);
-    let config = Config::parse(text, &bench.folder.path().join("abide.toml"), &env);
-    let config = config.unwrap_or_else(|errors| panic!("{errors}"));
-    let generation = bench.context.writer.make_current("e".into(), "{}2".into()).await;
-    bench.context.configs.replace(generation.expect("recorded"), config);
+    bench.reload(&text).await;
 
     bench.event("t.b", "k", "{}").await;
     bench.double.asked(&Call::Resume { epoch: 2 }).await;
@@ -258,7 +259,13 @@ async fn idle_work_that_cannot_be_closed_yet_is_left_alone_for_a_while() {
     let by = bench.pinned("k", "b").await;
     let close_after = Some(crate::domain::Duration(5000));
     bench
-        .commit(Command::Complete { by, ending: Ending::Handoff { close_after }, status: None })
+        .commit(Command::Complete {
+            by,
+            ending: Ending::Handoff { close_after },
+            status: None,
+            proofs: Vec::new(),
+            usage: None,
+        })
         .await;
     // Nobody routes it, so that it may yet be input.
     bench.event("t.a", "k", "{}").await;

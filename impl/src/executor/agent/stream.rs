@@ -3,13 +3,16 @@
 //! Only what a turn's end depends on is kept. A line that is no message of the protocol is counted and
 //! left out, whatever it is and however long; a message of a kind that is not known is left out.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::session::is_plain;
+use super::used::Used;
 use crate::domain::Millis;
 use crate::keeper::folder::open_file;
 
@@ -17,17 +20,32 @@ use crate::keeper::folder::open_file;
 /// count here are not.
 const LINE_MAX: usize = 4 << 20;
 
-/// Read at once, and in one look.
+/// Read at once, and in one step.
 const CHUNK: usize = 64 << 10;
-const LOOK_MAX: u64 = 64 << 20;
+const STEP: u64 = 1 << 20;
 
-/// What a turn's end depends on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// So many different messages it may echo, which is more than an inbox and a step hold; further ones
+/// only repeat input.
+const ECHOES_MAX: usize = 32_768;
+
+/// The most that is kept of what it says went wrong, in bytes: more than anybody is shown.
+const WHY_MAX: usize = 256 << 10;
+
+/// What a turn's end depends on, and what was taken in and used until then.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Seen {
     /// The session as the agent named it when it began.
     pub(super) session: Option<String>,
     /// Its last answer.
     pub(super) answer: Option<Answer>,
+    /// How often it has answered.
+    pub(super) answers: u64,
+    /// A turn has begun since: it has been given more to do.
+    further: bool,
+    /// The messages that it echoed, each once: it has taken them in. EXEC-06
+    pub(super) echoes: BTreeSet<Uuid>,
+    /// What it says it used.
+    pub(super) used: Used,
     /// Lines that were no message.
     pub(super) skipped: u64,
     /// The last word on its limits was that one is reached, with its reset if that is known.
@@ -51,6 +69,16 @@ impl Seen {
         self.rejected.or_else(|| self.limited.then_some(None))
     }
 
+    /// Its last answer, if nothing has begun since that it has not answered.
+    pub(super) fn last_answer(&self) -> Option<&Answer> {
+        self.answer.as_ref().filter(|_| !self.further)
+    }
+
+    /// It works on something that came after it has answered.
+    pub(super) const fn goes_on(&self) -> bool {
+        self.answer.is_some() && self.further
+    }
+
     fn take(&mut self, line: &[u8]) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -67,6 +95,7 @@ impl Seen {
     fn hear(&mut self, message: Message) {
         match message.kind.as_str() {
             "system" if message.subtype.as_deref() == Some("init") => {
+                self.further = self.answer.is_some();
                 let named = message.session_id.filter(|id| is_plain(id));
                 self.session = named.or_else(|| self.session.take());
             }
@@ -74,7 +103,20 @@ impl Seen {
                 self.limited |= message.error.as_str() == Some("rate_limit");
             }
             "rate_limit_event" => self.rejected = message.rejected(),
-            "result" => self.answer = Some(message.answer()),
+            "user" => {
+                if let Some(echoed) = message.echoed() {
+                    self.further = self.answer.is_some();
+                    if self.echoes.len() < ECHOES_MAX {
+                        self.echoes.insert(echoed);
+                    }
+                }
+            }
+            "result" => {
+                self.answer = Some(message.answer());
+                self.answers += 1;
+                self.further = false;
+                self.used.turn(&message.usage, &message.total_cost_usd);
+            }
             // What it does on its way, and what a later version says.
             _ => {}
         }
@@ -101,9 +143,23 @@ struct Message {
     error: Value,
     #[serde(default)]
     rate_limit_info: Value,
+    #[serde(default, rename = "isReplay")]
+    is_replay: Value,
+    #[serde(default)]
+    uuid: Value,
+    #[serde(default)]
+    usage: Value,
+    #[serde(default)]
+    total_cost_usd: Value,
 }
 
 impl Message {
+    /// The message of ours that this says again; what a tool answered is a `user` message, too.
+    fn echoed(&self) -> Option<Uuid> {
+        (self.is_replay == Value::Bool(true)).then_some(())?;
+        Uuid::try_parse(self.uuid.as_str()?).ok()
+    }
+
     fn answer(&self) -> Answer {
         let subtype = self.subtype.as_deref().unwrap_or_default();
         let failed = self.is_error.unwrap_or(subtype != "success") || subtype.starts_with("error");
@@ -114,12 +170,14 @@ impl Message {
     fn why(&self, subtype: &str) -> String {
         let errors: Vec<&str> =
             self.errors.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        match self.result.as_str() {
+        let mut why = match self.result.as_str() {
             Some(text) if !text.trim().is_empty() => text.to_owned(),
             _ if !errors.is_empty() => errors.join("; "),
             _ if subtype.is_empty() => "it does not say which".to_owned(),
             _ => subtype.to_owned(),
-        }
+        };
+        why.truncate(why.floor_char_boundary(WHY_MAX));
+        why
     }
 
     /// Warnings and permissions are not limits.
@@ -149,17 +207,21 @@ impl Stream {
         Self { path, at: 0, line: Vec::new(), overlong: false, seen: Seen::default() }
     }
 
-    /// Reads on; answers whether there was anything. `last`: to the very end, and what has no end of
-    /// line has ended, too.
+    /// How much of it is read.
+    pub(super) const fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Reads a step on; answers where it ends now.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) fn read(&mut self, last: bool) -> io::Result<bool> {
-        let from = self.at;
-        let Some(mut file) = open_file(&self.path)? else { return Ok(false) };
-        file.seek(SeekFrom::Start(self.at))?;
+    pub(super) fn step(&mut self) -> io::Result<u64> {
+        let Some(mut file) = open_file(&self.path)? else { return Ok(0) };
+        let (from, end) = (self.at, file.metadata()?.len());
+        file.seek(SeekFrom::Start(from))?;
         let mut chunk = vec![0; CHUNK];
-        while last || self.at - from < LOOK_MAX {
+        while self.at < end && self.at - from < STEP {
             let read = match file.read(&mut chunk) {
                 Ok(0) => break,
                 Ok(read) => read,
@@ -169,10 +231,18 @@ impl Stream {
             self.at += read as u64;
             self.take(&chunk[..read]);
         }
-        if last && (self.overlong || !self.line.is_empty()) {
-            self.end_line();
+        Ok(end)
+    }
+
+    /// What is seen of it if it ends here: what has no end of line has ended, too.
+    pub(super) fn so_far(&self) -> Seen {
+        let mut seen = self.seen.clone();
+        if self.overlong {
+            seen.skipped += 1;
+        } else {
+            seen.take(&self.line);
         }
-        Ok(self.at > from)
+        seen
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -196,6 +266,8 @@ impl Stream {
             self.seen.take(&self.line);
         }
         self.line.clear();
+        // A long line does not take its room for good.
+        self.line.shrink_to(CHUNK);
     }
 }
 
@@ -228,6 +300,9 @@ mod tests {
         let errors = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["a","b"]}"#;
         assert_eq!(answer(errors), failed("a; b"));
         assert_eq!(answer(r#"{"type":"result"}"#), failed("it does not say which"));
+        let long =
+            format!(r#"{{"type":"result","is_error":true,"result":"{}"}}"#, "é".repeat(WHY_MAX));
+        assert_eq!(answer(&long), failed(&"é".repeat(WHY_MAX / 2)));
         assert_eq!(
             answer(r#"{"type":"result","is_error":true,"result":7}"#),
             failed("it does not say which")
@@ -261,23 +336,67 @@ mod tests {
         assert_eq!((seen.skipped, seen.session.as_deref()), (0, Some("s-1")));
     }
 
+    fn echo(id: &str) -> String {
+        format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[]}},"uuid":"{id}","isReplay":true}}"#
+        )
+    }
+
+    const ID: &str = "018f0000-0000-7000-8000-00000000000a";
+
+    /// EXEC-06
+    #[test]
+    fn an_echo_of_a_message_is_its_proof_and_nothing_else_is() {
+        let (whole, other) = (echo(ID), echo("018f0000-0000-7000-8000-00000000000b"));
+        let seen = heard(&[&whole, &other, &whole]);
+        let ids =
+            [ID, "018f0000-0000-7000-8000-00000000000b"].map(|id| id.parse().expect("a uuid"));
+        assert_eq!(seen.echoes, BTreeSet::from(ids));
+        let tool = whole.replace(r#","isReplay":true"#, "");
+        let said = whole.replace("true", r#""true""#);
+        let denied = whole.replace("true", "false");
+        let nameless = whole.replace(ID, "evt_1");
+        let number = whole.replace(&format!("\"{ID}\""), "7");
+        let whose = whole.replace(r#""type":"user""#, r#""type":"assistant""#);
+        for line in [tool, said, denied, nameless, number, whose] {
+            let seen = heard(&[&line]);
+            assert_eq!((seen.echoes.len(), seen.skipped), (0, 0), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_turn_that_begins_after_an_answer_is_not_answered_by_it() {
+        let done = r#"{"type":"result","subtype":"success","is_error":false}"#;
+        let failed = r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#;
+        let echo = echo(ID);
+        let one = heard(&[INIT, &echo, done]);
+        assert_eq!((one.last_answer(), one.goes_on()), (Some(&Answer::Done), false));
+        for begun in [&[INIT, done, INIT][..], &[INIT, done, &echo]] {
+            let seen = heard(begun);
+            assert_eq!((seen.last_answer(), seen.goes_on()), (None, true), "{begun:?}");
+        }
+        let both = heard(&[INIT, done, INIT, &echo, failed]);
+        assert!(matches!(both.last_answer(), Some(Answer::Failed(_))), "the last one counts");
+        assert_eq!((both.answers, both.goes_on()), (2, false));
+    }
+
     #[test]
     fn output_is_read_as_it_grows_and_lines_of_any_length_are_got_over() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("stdout.log");
         let mut stream = Stream::of(path.clone());
-        assert!(!stream.read(false).expect("not there yet"));
+        let read = |stream: &mut Stream| while stream.step().expect("readable") > stream.at() {};
+        assert_eq!(stream.step().expect("not there yet"), 0);
         let (begin, rest) = INIT.split_at(20);
         std::fs::write(&path, begin).expect("written");
-        assert!(stream.read(false).expect("readable"));
+        read(&mut stream);
         assert_eq!(stream.seen.session, None);
         let giant = "x".repeat(LINE_MAX * 2);
         let more = format!("{begin}{rest}\n{giant}\n{{\"type\":\"result\",\"is_error\":false}}");
         std::fs::write(&path, more).expect("written");
-        assert!(stream.read(false).expect("readable"));
+        read(&mut stream);
         assert_eq!((stream.seen.session.as_deref(), stream.seen.skipped), (Some("s-1"), 1));
         assert_eq!(stream.seen.answer, None, "that line has no end yet");
-        assert!(!stream.read(true).expect("readable"));
-        assert_eq!(stream.seen.answer, Some(Answer::Done));
+        assert_eq!(stream.so_far().answer, Some(Answer::Done));
     }
 }

@@ -380,11 +380,23 @@ fn a_running_attempt_without_a_lease_is_damage_and_no_authority() {
 
 fn handoff(by: Authority, close_after: Option<u64>) -> Command {
     let close_after = close_after.map(Duration);
-    Command::Complete { by, ending: Ending::Handoff { close_after }, status: None }
+    Command::Complete {
+        by,
+        ending: Ending::Handoff { close_after },
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    }
 }
 
 fn declared(by: Authority) -> Command {
-    Command::Complete { by, ending: Ending::Completed, status: Some("review".to_owned()) }
+    Command::Complete {
+        by,
+        ending: Ending::Completed,
+        status: Some("review".to_owned()),
+        proofs: Vec::new(),
+        usage: None,
+    }
 }
 
 fn close_idle(work: WorkId) -> Command {

@@ -116,7 +116,13 @@ fn held_work_is_not_closed_however_idle() {
     let mut bench = Bench::on(&store);
     let by = bench.running("x");
     let ending = Ending::Handoff { close_after: Some(Duration(100)) };
-    bench.accepted(&Command::Complete { by, ending, status: None });
+    bench.accepted(&Command::Complete {
+        by,
+        ending,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    });
     let work = by.work;
     bench.accepted(&Command::Hold { work, expect: None, reason: String::new() });
     bench.refused(&Command::CloseIdle { work }, Refusal::NotDue);
@@ -192,6 +198,8 @@ fn a_process_of_a_cancelled_work_is_fenced_whatever_it_asks_for() {
             by,
             ending: Ending::Handoff { close_after: None },
             status: Some("review".to_owned()),
+            proofs: Vec::new(),
+            usage: None,
         },
         fail(by),
         wait_command(by, &["x"], after, Some(1)),

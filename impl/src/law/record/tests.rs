@@ -1,9 +1,13 @@
 //! The journal: one row an action, nothing secret in it, and a cap on answers without effect.
 
 use crate::command::{Command, Refusal};
-use crate::domain::{Actor, Exhausted, Incarnation, Millis, RetryHint, WorkId};
+use crate::domain::{
+    Actor, Control, ControlPolicy, Exhausted, Fallback, Incarnation, Millis, RetryHint, SendAnswer,
+    Seq, WorkId,
+};
 use crate::law::testing::{
-    Bench, LEASE, Vary as _, complete, event, fail_with, policy, request, store,
+    Bench, LEASE, Vary as _, complete, event, fail_with, interrupt, policy, request, settle_send,
+    store,
 };
 use crate::law::{NO_EFFECT_ROWS_PER_MINUTE, apply};
 use crate::store::journal::{self, JournalRow};
@@ -56,7 +60,13 @@ fn no_payload_token_or_secret_reaches_the_journal() {
     let by = bench.claim(work);
     bench.hand(by);
     bench.accepted(&Command::Pin { by, metadata: "metadata-secret".to_owned() });
-    bench.accepted(&Command::Fail { by, reason: "reason-secret".to_owned(), hint: None });
+    bench.accepted(&Command::Fail {
+        by,
+        reason: "reason-secret".to_owned(),
+        hint: None,
+        proofs: Vec::new(),
+        usage: None,
+    });
     let text = format!("{:?}", rows(&mut bench));
     for secret in ["hunter2", "metadata-secret", "reason-secret", &hex::encode(by.token.0)] {
         assert!(!text.contains(secret), "{secret} is in {text}");
@@ -135,7 +145,13 @@ fn a_failure_and_the_policy_that_decided_it_are_told_by_the_journal_alone() {
     let by = bench.claim(work);
     assert!(!last(&mut bench).0.contains("retry"));
     bench.hand(by);
-    bench.accepted(&Command::Fail { by, reason: String::new(), hint: Some(RetryHint::Unreadable) });
+    bench.accepted(&Command::Fail {
+        by,
+        reason: String::new(),
+        hint: Some(RetryHint::Unreadable),
+        proofs: Vec::new(),
+        usage: None,
+    });
     assert!(last(&mut bench).0.ends_with(r#""hint":"unreadable"}"#));
 }
 
@@ -166,4 +182,47 @@ fn a_restore_and_its_release_are_in_the_journal() {
     assert_eq!(last(&mut bench), restored);
     bench.accepted(&Command::ReleaseRestore { request: request("ops/2") });
     assert_eq!(last(&mut bench).0, r#"{"request":"ops/2","max_depth":32}"#);
+}
+
+/// An audit reads no other table: what was asked, sent, answered and proved is in the rows, and what
+/// anybody said of it is not. POLICY-12 INJECT-08 CTRL-02
+#[test]
+fn a_control_and_what_came_of_it_are_told_by_the_journal_alone() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let claim = rows(&mut bench).into_iter().find(|row| row.action == "claim").expect("a row");
+    assert!(claim.args.contains(r#""injects":true,"interrupts":true"#), "{}", claim.args);
+    let control = Control {
+        policy: ControlPolicy::Inject,
+        fallback: Some(Fallback::Queue),
+        on_error: Some(Fallback::Drop),
+    };
+    let (seq, _) = bench.controlled("x", "a", control);
+    let (args, facts) = last(&mut bench);
+    let asked = r#""decision":"update","policy":"inject","fallback":"queue","on_error":"drop"}"#;
+    assert!(args.ends_with(asked), "{args}");
+    assert_eq!(facts, r#"{"routed":{"event":2,"mark":"inject","work":1}}"#);
+    bench.dispatch(by, seq);
+    let authority = r#""expires_at":11000,"work":1,"attempt":1,"epoch":1"#;
+    let intent = |event: u8, kind: &str, status: &str| {
+        format!(
+            r#"{{"intent":{{"event":{event},"work":1,"attempt":1,"kind":"{kind}","status":"{status}"}}}}"#
+        )
+    };
+    let sent = (format!(r#"{{{authority},"event":2}}"#), intent(2, "inject", "dispatched"));
+    assert_eq!(last(&mut bench), sent);
+    bench.accepted(&settle_send(by, seq, SendAnswer::Accepted));
+    let answered = format!(r#"{{{authority},"event":2,"answer":"accepted"}}"#);
+    assert_eq!(last(&mut bench), (answered, intent(2, "inject", "accepted")));
+    bench.accepted(&interrupt(by.work, "ops/3"));
+    let interrupt = r#"{"work":1,"request":"ops/3","max_depth":32,"implemented":true}"#.to_owned();
+    assert_eq!(last(&mut bench), (interrupt, r#"{"event":{"seq":3}}"#.to_owned()));
+    let done = bench.proving(complete(by), &[seq, Seq(1)]);
+    bench.accepted(&done);
+    let named = r#"{"expires_at":11000,"proofs":[2,1],"work":1,"attempt":1,"epoch":1,"ending":"completed"}"#;
+    assert_eq!(last(&mut bench).0, named);
+    let text = format!("{:?}", rows(&mut bench));
+    assert!(!text.contains("so it said"), "{text}");
+    assert!(!rows(&mut bench)[1].args.contains("policy"), "a queue is not worth its bytes");
 }

@@ -28,6 +28,7 @@ fn restored_above(bench: &mut Bench<'_>, above: Incarnation) -> Incarnation {
         | Receipt::Claimed { .. }
         | Receipt::Advanced { .. }
         | Receipt::Renewed { .. }
+        | Receipt::Intent { .. }
         | Receipt::Ended { .. }
         | Receipt::Waiting { .. }
         | Receipt::Woken { .. }
@@ -126,7 +127,13 @@ fn no_deadline_counts_until_a_person_says_so() {
     bench.accepted(&fail(failed));
     let idle = bench.running("idle");
     let ending = Ending::Handoff { close_after: Some(Duration(500)) };
-    bench.accepted(&Command::Complete { by: idle, ending, status: None });
+    bench.accepted(&Command::Complete {
+        by: idle,
+        ending,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    });
     restored(&mut bench);
     let (work, attempt) = (failed.work, failed.attempt);
     let due = [

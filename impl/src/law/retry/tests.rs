@@ -3,9 +3,9 @@
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, AttemptStatus, Authority, BindingPin, Decision, Duration, Ending, Exhausted,
-    HintFinding, Hold, Incarnation, MarkKind, Millis, ProposedWork, RetryHint, RetryPolicy, Seq,
-    StartReason, Verdict, WorkId, WorkStatus,
+    AttemptNo, AttemptStatus, Authority, BindingPin, Control, Decision, Duration, Ending,
+    Exhausted, HintFinding, Hold, Incarnation, MarkKind, Millis, ProposedWork, RetryHint,
+    RetryPolicy, Seq, StartReason, Verdict, WorkId, WorkStatus,
 };
 use crate::law::testing::{
     Bench, LEASE, Vary as _, cancel, complete, event, fail, fail_with, fresh_work, limit, pin,
@@ -214,7 +214,13 @@ fn failures_are_counted_apart_from_attempts_and_anew_after_a_success() {
     bench.accepted(&settle(by, Verdict::Adopted));
     assert_eq!((by.attempt, bench.work(work).failures), (AttemptNo(2), 1));
     let ending = Ending::Handoff { close_after: None };
-    bench.accepted(&Command::Complete { by, ending, status: None });
+    bench.accepted(&Command::Complete {
+        by,
+        ending,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    });
     assert_eq!(bench.work(work).failures, 0);
     bench.input("x", "more");
     let by = bench.claim_and_pin(work);
@@ -310,7 +316,13 @@ fn standing_work_counts_nothing_and_waits_only_where_it_is_asked_to() {
     .enumerate()
     {
         let by = bench.running_under(work, &policy(1, Exhausted::Fail));
-        bench.accepted(&Command::Fail { by, reason: String::new(), hint });
+        bench.accepted(&Command::Fail {
+            by,
+            reason: String::new(),
+            hint,
+            proofs: Vec::new(),
+            usage: None,
+        });
         assert_eq!(waits(&mut bench, work), (None, SeenTimer::None, 0));
         let (claim, _) = bench.claim_command(work);
         bench.refused(&claim, Refusal::NothingToStart);
@@ -412,7 +424,7 @@ fn whatever_a_handler_says_of_a_retry_it_is_routed_by_what_it_is() {
         Decision::Drop,
         Decision::Close,
         Decision::Decline,
-        Decision::Update { attach: Vec::new() },
+        Decision::Update { attach: Vec::new(), control: Control::default() },
     ] {
         let store = store();
         let mut bench = Bench::on(&store);
@@ -504,7 +516,13 @@ fn a_stale_retry_touches_neither_an_attempt_nor_a_wait() {
             }
             _ => {
                 let ending = Ending::Handoff { close_after: None };
-                bench.accepted(&Command::Complete { by, ending, status: None });
+                bench.accepted(&Command::Complete {
+                    by,
+                    ending,
+                    status: None,
+                    proofs: Vec::new(),
+                    usage: None,
+                });
             }
         }
         let before = bench.work(work);
@@ -583,7 +601,13 @@ fn the_guards_of_a_manual_retry_answer_in_order() {
     bench.vacate(by);
     let by = bench.claim_and_pin(work);
     let ending = Ending::Handoff { close_after: None };
-    bench.accepted(&Command::Complete { by, ending, status: None });
+    bench.accepted(&Command::Complete {
+        by,
+        ending,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    });
     bench.refused(&named(work, None), Refusal::NothingToRetry);
     bench.accepted(&cancel(work));
     bench.refused(&named(work, None), Refusal::Terminal);
@@ -692,7 +716,7 @@ fn a_retry_too_deep_of_standing_work_leaves_a_diagnostic_and_holds_nothing() {
     let mut bench = Bench::on(&store);
     let made = bench.accept(event("make").with_key("x").with_depth(0));
     let create = Some(ProposedWork { standing: true, ..fresh_work("x") });
-    let decision = Decision::Work { attach: Vec::new(), create };
+    let decision = Decision::Work { attach: Vec::new(), create, control: Control::default() };
     let work = bench.decide(made, decision).1.expect("a work");
     let by = bench.claim_and_pin(work);
     bench.accepted(&fail_with(by, RetryHint::Delay(5)));

@@ -1,7 +1,7 @@
 //! Routing: what an evaluation sees, when its proposal still stands, and which line decides.
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
-use crate::domain::{Decision, Hold, Key, MarkKind, Seq, WorkId, WorkStatus};
+use crate::domain::{Control, Decision, Hold, Key, MarkKind, Seq, WorkId, WorkStatus};
 use crate::law::routing::snapshot;
 use crate::law::testing::{
     Bench, Vary as _, cancel, complete, event, fresh_work, key, store, wait_command,
@@ -202,11 +202,18 @@ fn an_event_that_does_not_match_the_wait_is_context() {
 
 fn work(attach: &[&str], create: bool) -> Decision {
     let attach = attach.iter().map(|name| key(name)).collect();
-    Decision::Work { attach, create: create.then(|| fresh_work("made")) }
+    Decision::Work {
+        attach,
+        create: create.then(|| fresh_work("made")),
+        control: Control::default(),
+    }
 }
 
 fn update(attach: &[&str]) -> Decision {
-    Decision::Update { attach: attach.iter().map(|name| key(name)).collect() }
+    Decision::Update {
+        attach: attach.iter().map(|name| key(name)).collect(),
+        control: Control::default(),
+    }
 }
 
 /// OURS-01

@@ -5,6 +5,7 @@ use crate::domain::{Authority, Decision, MarkKind, Seq, Source, WaitId, WorkStat
 use crate::law::testing::{
     Bench, Vary as _, cancel, complete, event, key, pin_command, store, wait_command,
 };
+use crate::store::doctor::{Severity, examine};
 use crate::store::rejections::Derived;
 
 fn source(name: &str, scope: &str) -> Source {
@@ -116,6 +117,10 @@ fn a_burst_at_a_source_is_news_one_by_one_over_successive_waits() {
     let by = bench.claim_and_pin(by.work);
     let (_, winner) = bench.wait_on(&subscribe(by, source("other", "acme"), other));
     assert_eq!(winner, None);
+    // A checkpoint below its watermark is where it goes on, and no damage.
+    let found = examine(&mut bench.tx).expect("a report").into_iter();
+    let damage: Vec<_> = found.filter(|one| one.severity == Severity::Damage).collect();
+    assert!(damage.iter().all(|one| one.check.contains("chain")), "{damage:?}");
 }
 
 /// WAIT-17 WAKE-25 POLICY-03: an alias that does not wake is input all the same.

@@ -1,7 +1,7 @@
 //! Succession: who succeeds whom, under which key, and what stays as it was.
 
 use crate::command::{Command, Outcome, Receipt, Refusal};
-use crate::domain::{AttemptNo, Decision, MarkKind, WorkId, WorkStatus};
+use crate::domain::{AttemptNo, Control, Decision, MarkKind, WorkId, WorkStatus};
 use crate::law::testing::{
     Bench, Vary as _, cancel, complete, event, fresh_work, request, store, wait_command,
 };
@@ -50,7 +50,10 @@ fn a_successor_owns_the_next_generation_and_the_old_work_stays_as_it_was() {
     let seq = bench.accept(event("a").with_key("x"));
     let create = Some(fresh_work("old"));
     let attach = vec![crate::law::testing::key("y")];
-    let old = bench.decide(seq, Decision::Work { attach, create }).1.expect("a work");
+    let old = bench
+        .decide(seq, Decision::Work { attach, create, control: Control::default() })
+        .1
+        .expect("a work");
     bench.accepted(&cancel(old));
     let before = bench.work(old);
     let created = bench.requested(&reopen(old, "r"));
@@ -124,7 +127,10 @@ fn a_work_without_key_has_none_to_pass_on() {
     let seq = bench.accept(event("a"));
     let create = Some(fresh_work("old"));
     let attach = Vec::new();
-    let old = bench.decide(seq, Decision::Work { attach, create }).1.expect("a work");
+    let old = bench
+        .decide(seq, Decision::Work { attach, create, control: Control::default() })
+        .1
+        .expect("a work");
     let by = bench.claim_and_pin(old);
     bench.accepted(&complete(by));
     let new = reopened(&mut bench, old, "r");
@@ -173,12 +179,15 @@ fn a_key_to_attach_is_taken_in_its_newest_generation() {
     let new = reopened(&mut bench, old, "r");
     let news = bench.accept(event("news").with_key("x"));
     let attach = vec![crate::law::testing::key("x")];
-    assert_eq!(bench.decide(news, Decision::Update { attach }), (MarkKind::Queued, Some(new)));
+    assert_eq!(
+        bench.decide(news, Decision::Update { attach, control: Control::default() }),
+        (MarkKind::Queued, Some(new))
+    );
     assert_eq!(key_of(&mut bench, new), ["x/generation/1"]);
     // Of another work it is still owned.
     bench.ready("y");
     let other = bench.accept(event("other").with_key("y"));
     let attach = vec![crate::law::testing::key("x")];
-    let proposal = bench.proposal(other, Decision::Update { attach });
+    let proposal = bench.proposal(other, Decision::Update { attach, control: Control::default() });
     bench.refused(&Command::CommitRoute { proposal }, Refusal::KeyOwned);
 }

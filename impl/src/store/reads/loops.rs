@@ -1,12 +1,12 @@
 //! What the daemon's loops ask: index lookups, whatever is retained.
 
 use crate::domain::{
-    AttemptNo, AttemptStatus, Epoch, Generation, Millis, Phase, Segment, Seq, WaitId, WorkId,
-    WorkStatus, WorkUid,
+    AttemptNo, AttemptStatus, Epoch, EventUid, Fallback, Generation, IntentKind, IntentStatus,
+    Millis, Phase, Segment, Seq, WaitId, WorkId, WorkStatus, WorkUid,
 };
 use crate::store::engine::{Listed, Row, StoreError, Tx, query_all, query_listed, query_one};
 use crate::store::names;
-use crate::store::words::{opt_word, word};
+use crate::store::words::{Word as _, opt_word, word};
 
 /// Unrouted events above `after`, in acceptance order: the router's work.
 ///
@@ -326,4 +326,79 @@ pub fn next_retry(tx: &mut dyn Tx, after: Millis) -> Result<Option<Millis>, Stor
         |row| Ok(row.opt_int(0)?.map(Millis)),
     )
     .map(Option::flatten)
+}
+
+/// Works above `after` whose pinned attempt has something to be sent to it.
+///
+/// # Errors
+/// The machine failed.
+pub fn sending(tx: &mut dyn Tx, after: WorkId, limit: u32) -> Result<Vec<WorkId>, StoreError> {
+    query_all(
+        tx,
+        "SELECT DISTINCT i.work FROM intent AS i \
+         JOIN attempt AS a ON a.work = i.work AND a.n = i.attempt AND a.phase = 'pinned' \
+         WHERE (i.status = 'committed' OR i.status = 'dispatched') AND i.work > ?1 \
+         ORDER BY i.work LIMIT ?2",
+        &[after.into(), limit.into()],
+        |row| Ok(WorkId(row.int(0)?)),
+    )
+}
+
+/// What is to be sent to the pinned attempt of a work. POLICY-12
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToSend {
+    /// The event.
+    pub event: Seq,
+    /// Its id at the edge: the same at every send. POLICY-17
+    pub uid: EventUid,
+    /// The attempt it is for.
+    pub attempt: AttemptNo,
+    /// How.
+    pub kind: IntentKind,
+    /// `dispatched`: a send was tried before, and nobody knows its end. INJECT-21
+    pub status: IntentStatus,
+    /// What stands in where it fails. POLICY-33
+    pub on_error: Option<Fallback>,
+    /// Sends known of.
+    pub sends: u32,
+}
+
+/// The open intents of a work whose attempt is pinned: interrupts first, else in acceptance order.
+///
+/// # Errors
+/// The machine failed.
+pub fn to_send(tx: &mut dyn Tx, work: WorkId, limit: u32) -> Result<Vec<ToSend>, StoreError> {
+    // By kind and then together: SQLite would sort what is open of a work anew each time.
+    let mut open = open_intents(tx, work, IntentKind::Interrupt, limit)?;
+    let left = limit.saturating_sub(u32::try_from(open.len()).unwrap_or(u32::MAX));
+    open.extend(open_intents(tx, work, IntentKind::Inject, left)?);
+    Ok(open)
+}
+
+fn open_intents(
+    tx: &mut dyn Tx,
+    work: WorkId,
+    kind: IntentKind,
+    limit: u32,
+) -> Result<Vec<ToSend>, StoreError> {
+    query_all(
+        tx,
+        "SELECT i.event, e.uid, i.attempt, i.kind, i.status, i.sends, i.on_error FROM intent AS i \
+         JOIN attempt AS a ON a.work = i.work AND a.n = i.attempt AND a.phase = 'pinned' \
+         JOIN event AS e ON e.seq = i.event \
+         WHERE i.work = ?1 AND (i.status = 'committed' OR i.status = 'dispatched') \
+         AND i.kind = ?2 ORDER BY i.event LIMIT ?3",
+        &[work.into(), kind.word().into(), limit.into()],
+        |row| {
+            Ok(ToSend {
+                event: Seq(row.int(0)?),
+                uid: EventUid::from_uuid(row.uuid(1)?),
+                attempt: AttemptNo(row.small(2)?),
+                kind: word(row, 3, "intent.kind")?,
+                status: word(row, 4, "intent.status")?,
+                on_error: opt_word(row, 6, "intent.on_error")?,
+                sends: row.small(5)?,
+            })
+        },
+    )
 }

@@ -110,14 +110,15 @@ CREATE INDEX unrouted_target ON unrouted (target, event) WHERE target IS NOT NUL
 CREATE TABLE mark (
     event      INTEGER PRIMARY KEY REFERENCES event (seq),
     kind       TEXT NOT NULL
-        CHECK (kind = 'queued' OR kind = 'woke' OR kind = 'unmatched' OR kind = 'drop'
-            OR kind = 'close' OR kind = 'terminal' OR kind = 'operator_drop'
-            OR kind = 'replay_suspect' OR kind = 'release' OR kind = 'continuation'
-            OR kind = 'stale_retry'),
+        CHECK (kind = 'queued' OR kind = 'inject' OR kind = 'interrupt' OR kind = 'woke' OR kind = 'unmatched'
+            OR kind = 'drop' OR kind = 'close' OR kind = 'terminal'
+            OR kind = 'operator_drop' OR kind = 'replay_suspect' OR kind = 'release'
+            OR kind = 'continuation' OR kind = 'stale_retry'),
     work       INTEGER REFERENCES work (id),
     wait       INTEGER REFERENCES wait (id),
     route      TEXT,
     reason     TEXT,
+    asked      TEXT CHECK (asked = 'inject' OR asked = 'interrupt'),
     generation INTEGER NOT NULL,
     at         INTEGER NOT NULL
 ) STRICT;
@@ -165,6 +166,7 @@ CREATE TABLE work (
     winner         INTEGER REFERENCES event (seq),
     pending_count  INTEGER NOT NULL,
     pending_xor    INTEGER NOT NULL,
+    open_intents   INTEGER NOT NULL CHECK (open_intents >= 0),
     holds          INTEGER NOT NULL CHECK (holds >= 0 AND holds < 8),
     failures       INTEGER NOT NULL,
     root           INTEGER REFERENCES event (seq),
@@ -217,6 +219,8 @@ CREATE TABLE attempt (
     generation      INTEGER NOT NULL,
     resumes         INTEGER NOT NULL,
     holds_until_pin INTEGER NOT NULL,
+    injects         INTEGER NOT NULL,
+    interrupts      INTEGER NOT NULL,
     active          INTEGER,
     retry           TEXT NOT NULL,
     active_left     INTEGER,
@@ -227,6 +231,8 @@ CREATE TABLE attempt (
     result          TEXT,
     hint            TEXT CHECK (hint = 'valid' OR hint = 'invalid' OR hint = 'excessive'),
     hint_ms         INTEGER,
+    interrupt_event INTEGER REFERENCES event (seq),
+    usage           TEXT,
     PRIMARY KEY (work, n)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempt_lease ON attempt (expires_at) WHERE status = 'running';
@@ -234,14 +240,38 @@ CREATE UNIQUE INDEX attempt_uid ON attempt (uid);
 CREATE UNIQUE INDEX attempt_open ON attempt (work)
     WHERE status = 'running' OR status = 'parked';
 
--- Pending input has attempt 0: the queue of a work is the beginning of its part of the tree.
+-- Pending input has attempt 0: the queue of a work is the beginning of its part of the tree. What an
+-- error fallback withdrew has attempt -1. `proved`: a result said so, and no claim took it.
 CREATE TABLE input (
     work    INTEGER NOT NULL REFERENCES work (id),
     attempt INTEGER NOT NULL,
     event   INTEGER NOT NULL REFERENCES event (seq),
     epoch   INTEGER NOT NULL,
+    proved  INTEGER NOT NULL CHECK (proved = 0 OR proved = 1),
     PRIMARY KEY (work, attempt, event)
 ) STRICT, WITHOUT ROWID;
+
+-- Of an event that is to reach a running attempt: recorded with its mark, before anything is sent.
+CREATE TABLE intent (
+    event         INTEGER PRIMARY KEY REFERENCES event (seq),
+    work          INTEGER NOT NULL REFERENCES work (id),
+    attempt       INTEGER NOT NULL,
+    epoch         INTEGER NOT NULL,
+    kind          TEXT NOT NULL CHECK (kind = 'inject' OR kind = 'interrupt'),
+    status        TEXT NOT NULL
+        CHECK (status = 'committed' OR status = 'dispatched' OR status = 'accepted'
+            OR status = 'not_accepting' OR status = 'fenced' OR status = 'fell_back'
+            OR status = 'consumed' OR status = 'stale'),
+    on_error      TEXT CHECK (on_error = 'queue' OR on_error = 'drop'),
+    sends         INTEGER NOT NULL,
+    committed_at  INTEGER NOT NULL,
+    dispatched_at INTEGER,
+    settled_at    INTEGER,
+    detail        TEXT
+) STRICT;
+CREATE INDEX intent_work ON intent (work, event);
+CREATE INDEX intent_open ON intent (work, event)
+    WHERE status = 'committed' OR status = 'dispatched';
 
 CREATE TABLE wait (
     id            INTEGER PRIMARY KEY,

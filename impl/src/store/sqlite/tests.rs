@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::domain::{Millis, Seq, TokenHash, WaitId, WorkId};
 use crate::law::testing::steady;
 use crate::store::engine::{Engine as _, StoreError, Tx, query_one};
-use crate::store::{Store, doctor, journal, meta, observe, pages, reads, subscriptions};
+use crate::store::{
+    Store, doctor, intents, journal, listed, meta, observe, pages, reads, subscriptions,
+};
 
 fn pragma(store: &Store, name: &str) -> String {
     store
@@ -53,6 +55,11 @@ fn no_statement_is_planned_again_in_steady_state() {
         }
         reads::running(tx, WorkId(round), 9).expect("a read");
         reads::excluded(tx, WorkId(round), 9).expect("a read");
+        for work in reads::sending(tx, WorkId(round), 9).expect("a read") {
+            reads::to_send(tx, work, 9).expect("a read");
+        }
+        reads::to_send(tx, WorkId(round + 1), 9).expect("a read");
+        intents::sent_before(tx, Seq(round)).expect("a read");
         reads::counts(tx).expect("a read");
         observe(tx).expect("a read");
         meta::raise_time_mark(tx, Millis(round)).expect("a write");
@@ -75,6 +82,9 @@ fn shown(tx: &mut dyn Tx, round: i64) {
     pages::works(tx, None, WorkId(round), 9).expect("a read");
     pages::work(tx, work).expect("a read");
     pages::ahead_of(tx, seq).expect("a read");
+    listed::intents(tx, work, Seq(round), 9).expect("a read");
+    intents::newest_of_work(tx, work, 9).expect("a read");
+    intents::open_of(tx, work, 9).expect("a read");
     pages::mark(tx, seq).expect("a read");
     pages::holder(tx, &TokenHash([7; 32])).expect("a read");
     reads::list_events(tx, &reads::EventFilter::default(), Seq(round), 9).expect("a read");
@@ -155,6 +165,43 @@ fn hot_paths_are_index_lookups() {
             "unrouted_key",
         ),
         ("SELECT id FROM work WHERE marked_attempt IS NOT NULL AND id > ?1", "work_marked"),
+        (
+            "SELECT DISTINCT i.work FROM intent AS i \
+             JOIN attempt AS a ON a.work = i.work AND a.n = i.attempt AND a.phase = 'pinned' \
+             WHERE (i.status = 'committed' OR i.status = 'dispatched') AND i.work > ?1 \
+             ORDER BY i.work LIMIT ?2",
+            "intent_open",
+        ),
+        (
+            "SELECT i.event, e.uid FROM intent AS i \
+             JOIN attempt AS a ON a.work = i.work AND a.n = i.attempt AND a.phase = 'pinned' \
+             JOIN event AS e ON e.seq = i.event \
+             WHERE i.work = ?1 AND (i.status = 'committed' OR i.status = 'dispatched') \
+             AND i.kind = ?2 ORDER BY i.event LIMIT ?3",
+            "intent_open",
+        ),
+        (
+            "UPDATE intent SET status = 'stale', settled_at = ?2 \
+             WHERE work = ?1 AND (status = 'committed' OR status = 'dispatched')",
+            "intent_open",
+        ),
+        (
+            "SELECT event FROM intent WHERE work = ?1 AND event > ?2 ORDER BY event LIMIT ?3",
+            "intent_work",
+        ),
+        (
+            "SELECT p.event FROM input AS p JOIN intent AS i ON i.event = p.event \
+             WHERE p.work = ?1 AND p.attempt = ?2 AND p.epoch = ?3 AND p.proved = 0 \
+             AND i.kind = 'inject' ORDER BY p.event",
+            "PRIMARY KEY (work=? AND attempt=?)",
+        ),
+        (
+            "SELECT e.seq, i.attempt FROM event AS e LEFT JOIN intent AS i \
+             ON i.event = e.seq AND i.work = ?1 AND i.kind = 'inject' AND EXISTS (SELECT 1 \
+             FROM input AS p WHERE p.work = ?1 AND p.attempt = 0 AND p.event = e.seq) \
+             WHERE e.uid = ?2",
+            "event_uid",
+        ),
     ] {
         let plan = plans(sql);
         assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
@@ -247,6 +294,9 @@ fn no_statement_of_a_life_builds_a_table_first() {
         }
     }
     // A claim moves its batch within the primary key, which takes a list of what to move.
-    let expected = |sql: &String| sql.starts_with("UPDATE input SET");
+    // Of the input, and of the open intents that an end leaves stale.
+    let expected = |sql: &String| {
+        sql.starts_with("UPDATE input SET") || sql.starts_with("UPDATE intent SET status = 'stale'")
+    };
     assert!(builders.iter().all(expected), "{builders:#?}");
 }

@@ -79,6 +79,8 @@ fn claim(writer: &Writer, work: WorkId) -> Authority {
         holds_until_pin: true,
         active: None,
         retry: RetryPolicy::default(),
+        injects: false,
+        interrupts: false,
     };
     let token = Token::from_bytes([7; 32]).hash();
     let (attempt_uid, lease) = (TypeSafeId::new(), Duration::seconds(600));
@@ -103,6 +105,8 @@ fn wait(by: Authority, name: &str, after: Seq, timeout: Option<u64>) -> Command 
         deadline: timeout.map(|length| Deadline::After(Duration(length))),
         source: None,
         read_scopes: Vec::new(),
+        proofs: Vec::new(),
+        usage: None,
     }
 }
 
@@ -266,7 +270,13 @@ fn ends(writer: &Writer, by: Authority, wait: WaitId) -> bool {
     let segment = Segment { attempt: AttemptNo(1), epoch: Epoch(1) };
     apply(writer, Command::Vacate { work: by.work, segment });
     let by = claim(writer, by.work);
-    let done = Command::Complete { by, ending: Ending::Completed, status: None };
+    let done = Command::Complete {
+        by,
+        ending: Ending::Completed,
+        status: None,
+        proofs: Vec::new(),
+        usage: None,
+    };
     let outcome = apply(writer, done);
     assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
     let consumed = see(writer).works.into_iter().find(|seen| seen.work == by.work);
@@ -323,7 +333,13 @@ fn a_cancellation_and_a_completion_that_meet_leave_the_first() {
     let writer = open(dir.path());
     for round in 0..120 {
         let by = running(&writer, &format!("w{round}"));
-        let done = Command::Complete { by, ending: Ending::Completed, status: None };
+        let done = Command::Complete {
+            by,
+            ending: Ending::Completed,
+            status: None,
+            proofs: Vec::new(),
+            usage: None,
+        };
         let (cancelled, completed) =
             either(round, || apply(&writer, cancel(by)), || apply(&writer, done));
         let status = work_of(&writer, by).status;
@@ -381,7 +397,10 @@ fn a_retry_and_a_cancellation_that_meet_leave_a_cancelled_work_and_no_timer() {
     for round in 0..90 {
         let by = running(&writer, &format!("w{round}"));
         let hint = Some(RetryHint::Delay(1));
-        let failed = apply(&writer, Command::Fail { by, reason: String::new(), hint });
+        let failed = apply(
+            &writer,
+            Command::Fail { by, reason: String::new(), hint, proofs: Vec::new(), usage: None },
+        );
         assert!(accepted(&failed), "{failed:?}");
         let retry = || {
             if round % 2 == 0 {
@@ -414,7 +433,10 @@ fn a_retry_that_fires_while_a_person_retries_is_one_more_attempt_and_not_two() {
     for round in 0..60 {
         let by = running(&writer, &format!("w{round}"));
         let hint = Some(RetryHint::Delay(1));
-        apply(&writer, Command::Fail { by, reason: String::new(), hint });
+        apply(
+            &writer,
+            Command::Fail { by, reason: String::new(), hint, proofs: Vec::new(), usage: None },
+        );
         thread::sleep(std::time::Duration::from_millis(2));
         let timer = || {
             let fire = Command::FireRetry { work: by.work, attempt: by.attempt };
@@ -432,7 +454,13 @@ fn a_retry_that_fires_while_a_person_retries_is_one_more_attempt_and_not_two() {
         assert_eq!((seen.backoff, seen.failures), (None, 0));
         let next = claim(&writer, by.work);
         assert_eq!(next.attempt, AttemptNo(2));
-        let done = Command::Complete { by: next, ending: Ending::Completed, status: None };
+        let done = Command::Complete {
+            by: next,
+            ending: Ending::Completed,
+            status: None,
+            proofs: Vec::new(),
+            usage: None,
+        };
         assert!(accepted(&apply(&writer, done)));
         assert_eq!(work_of(&writer, by).status, WorkStatus::Completed);
     }

@@ -38,7 +38,10 @@ impl Judge {
                 self.by(now, by, |work, by| Commit::ClearNeverHanded { work, by })
             }
             Act::Pin(by) => self.by(now, by, |work, by| Commit::Pin { work, by }),
-            Act::Fail(by, hint) => self.fail(now, by, *hint),
+            Act::Dispatch(dispatch) => self.dispatch(now, dispatch),
+            Act::SettleDispatch(settle) => self.settle_dispatch(now, settle),
+            Act::Interrupt(of) => self.interrupt(now, of),
+            Act::Fail(fail) => self.fail(now, fail),
             Act::FireRetry { work, attempt } => self.fire_retry(now, work, *attempt),
             Act::Retry(of) => self.retry(now, of),
             Act::Detach(by) => self.detach(now, by),
@@ -47,7 +50,7 @@ impl Judge {
                 self.release_restore(now, request, *max_depth)
             }
             Act::SettleRecovery(by, verdict) => self.settle_recovery(now, by, *verdict),
-            Act::Complete(by, ending, declares) => self.complete(now, by, *ending, *declares),
+            Act::Complete(complete) => self.complete(now, complete),
             Act::RegisterWait(register) => self.register_wait(now, register, said),
             Act::Wake { wait } => self.of_wait(now, wait, |wait| Commit::Wake { wait }),
             Act::FireTimer { wait } => self.of_wait(now, wait, |wait| Commit::FireTimer { wait }),

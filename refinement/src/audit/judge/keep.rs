@@ -14,7 +14,7 @@ use super::super::answer::Answer;
 use super::super::facts::WorkNo;
 use super::super::rows::Row;
 use super::super::stage::Staged;
-use super::{Judge, Leaves, Trial};
+use super::{Judge, Leaves, Pinned, Trial};
 
 impl Judge {
     /// Keeps what the step left. Answers the Work it made, if it made one.
@@ -60,9 +60,10 @@ impl Judge {
         if let Some(work) = trial.subject {
             let account = &mut self.ledger.works[work.0];
             let resumed = said.name("reason").as_deref() == Some("resume");
-            if let Some((resumes, holds, policy)) = pinned.filter(|_| !resumed) {
-                (account.resumes, account.holds_until_pin) = (resumes, holds);
-                account.policy = policy;
+            if let Some(pinned) = pinned.filter(|_| !resumed) {
+                let Pinned { resumes, holds_until_pin, controls, policy } = pinned;
+                (account.resumes, account.holds_until_pin) = (resumes, holds_until_pin);
+                (account.controls, account.policy) = (controls, policy);
             }
             if let Some(epoch) = said.number("epoch") {
                 account.epoch = u64::try_from(epoch).unwrap_or(u64::MAX);

@@ -3,7 +3,7 @@
 use abide_model::action::Commit;
 use abide_model::index::{EventIx, WorkIx};
 use abide_model::outcome::{Outcome, Receipt, Recovery, Start};
-use abide_model::state::{Facts, WorkStatus};
+use abide_model::state::{Facts, IntentStatus, WorkStatus};
 use serde_json::{Value, json};
 
 use super::super::answer::Answer;
@@ -51,6 +51,11 @@ impl Judge {
                     }
                 }
             }
+            Receipt::Dispatched { kind, .. } => {
+                fact("kind", json!(kind));
+                self.intent_facts(trial, IntentStatus::Dispatched, &mut fact);
+            }
+            Receipt::Settled(status) => self.intent_facts(trial, *status, &mut fact),
             Receipt::Claimed { start, .. } => {
                 let (attempt, epoch) = account.map_or((0, 0), |account| match start {
                     Start::Resume => (account.attempt, self.epoch_after(account.epoch)),
@@ -80,6 +85,26 @@ impl Judge {
         }
         answer.facts.extend(trial.facts.iter().cloned());
         answer
+    }
+
+    /// What is said of an intent: whose it is, and what became of it.
+    fn intent_facts(
+        &self,
+        trial: &Trial,
+        status: IntentStatus,
+        fact: &mut impl FnMut(&str, Value),
+    ) {
+        fact("status", json!(status));
+        let (Commit::Dispatch { event, .. } | Commit::SettleDispatch { event, .. }) = trial.commit
+        else {
+            return;
+        };
+        let Some(seq) = trial.set.seq_at(event) else { return };
+        fact("event", json!(seq));
+        if let Some(intent) = self.ledger.event(seq).and_then(|event| event.intent) {
+            fact("attempt", json!(intent.attempt));
+            fact("kind", json!(intent.kind));
+        }
     }
 
     pub(super) fn seq_after(&self, trial: &Trial, after: &Staged, event: EventIx) -> Value {

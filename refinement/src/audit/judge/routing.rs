@@ -3,13 +3,13 @@
 use abide_model::action::Commit;
 use abide_model::index::EventIx;
 use abide_model::outcome::RouteMark;
-use abide_model::state::Proposal;
+use abide_model::state::{Fallback, Proposal};
 use serde_json::json;
 
 use super::super::answer::Answer;
 use super::super::args::{CommitRoute, Decision};
 use super::super::facts::{Born, Event, KeyNo};
-use super::super::stage::{Decides, DoesWhat, Stage};
+use super::super::stage::{Decides, DoesWhat, Stage, Steers};
 use super::{Judge, Made, Skip, Trial};
 
 impl Judge {
@@ -77,6 +77,11 @@ impl Judge {
             proposes: proposes.map(|work| work.0),
             kind: u8::from(route.standing),
             reopens: successor.map(|successor| (subject.0, successor.0)),
+            steers: Steers {
+                policy: route.policy,
+                fallback: route.fallback.unwrap_or(Fallback::None),
+                on_error: route.on_error.unwrap_or(Fallback::None),
+            },
         };
         let own = work.is_none() && event.publisher.is_some();
         let at = match event.born {

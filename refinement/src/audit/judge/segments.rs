@@ -1,14 +1,15 @@
 //! Attempts: claims, what is done under authority, recoveries and retries.
 
 use abide_model::action::{self, Commit};
-use abide_model::index::WorkIx;
+use abide_model::index::{Proofs, WorkIx};
 use abide_model::state::Facts;
+use abide_model::worlds::Controls;
 
 use super::super::answer::Answer;
-use super::super::args::{self, By, Claim, Id};
+use super::super::args::{self, By, Claim, Complete, Fail, Id};
 use super::super::facts::WorkNo;
 use super::super::stage::{self, Stage};
-use super::{Judge, Leaves, Skip, Trial};
+use super::{Judge, Leaves, Pinned, Skip, Trial};
 
 impl Judge {
     pub(super) fn claim(&mut self, now: i64, claim: &Claim) -> Result<Trial, Skip> {
@@ -25,7 +26,12 @@ impl Judge {
         let mut trial = self.set(stage, work, Commit::Claim { work: ix })?;
         trial.leaves = Leaves {
             expires_at: Some(now.saturating_add(claim.lease)),
-            pinned: Some((claim.resumes, claim.holds_until_pin, claim.retry.clone())),
+            pinned: Some(Pinned {
+                resumes: claim.resumes,
+                holds_until_pin: claim.holds_until_pin,
+                controls: Controls { injects: claim.injects, interrupts: claim.interrupts },
+                policy: claim.retry.clone(),
+            }),
             ..Leaves::default()
         };
         trial.lease(now.saturating_add(claim.lease), claim.expires_at);
@@ -70,22 +76,23 @@ impl Judge {
         }
     }
 
-    pub(super) fn fail(
-        &mut self,
-        now: i64,
-        by: &By,
-        hint: Option<args::Hint>,
-    ) -> Result<Trial, Skip> {
-        let (work, _) = self.shows(by)?;
+    pub(super) fn fail(&mut self, now: i64, fail: &Fail) -> Result<Trial, Skip> {
+        let Fail { by, hint, proofs } = fail;
+        let (work, shown) = self.shows(by)?;
         let most = work.map_or(0, |work| self.ledger.works[work.0].policy.hint_max);
-        let (found, asked) = match hint {
+        let (hint, asked) = match *hint {
             None => (action::Hint::None, None),
             Some(args::Hint::Unreadable) => (action::Hint::Invalid, None),
             Some(args::Hint::Delay(delay)) if delay < 1 => (action::Hint::Invalid, None),
             Some(args::Hint::Delay(delay)) if delay > most => (action::Hint::Excessive, None),
             Some(args::Hint::Delay(delay)) => (action::Hint::Valid, Some(delay)),
         };
-        let mut trial = self.by(now, by, |work, by| Commit::Fail { work, by, hint: found })?;
+        let mut stage = Stage::new(&self.ledger, now);
+        let (ix, named) = stage.reported(work, proofs);
+        let commit = |proofs| Commit::Fail { work: ix, by: shown, hint, proofs };
+        let mut trial = self.set(stage, work, commit(Proofs::NONE))?;
+        trial.commit = commit(trial.set.proofs(&named));
+        self.under(&mut trial, now, by, shown);
         trial.leaves.retry_at = self.retry_at(now, work, asked);
         Ok(trial)
     }
@@ -113,17 +120,13 @@ impl Judge {
         self.set(stage, work, Commit::FireRetry { work: ix, attempt })
     }
 
-    pub(super) fn complete(
-        &mut self,
-        now: i64,
-        by: &By,
-        ending: args::Ending,
-        declares: bool,
-    ) -> Result<Trial, Skip> {
+    pub(super) fn complete(&mut self, now: i64, complete: &Complete) -> Result<Trial, Skip> {
+        let Complete { by, ending, declares, proofs } = complete;
+        let declares = *declares;
         let (work, shown) = self.shows(by)?;
         let mut stage = Stage::new(&self.ledger, now);
-        let ix = stage.opened(work);
-        let (ending, close_after) = match ending {
+        let (ix, named) = stage.reported(work, proofs);
+        let (ending, close_after) = match *ending {
             args::Ending::Completed => (action::Ending::Completed, None),
             args::Ending::Handoff { close_after } => (action::Ending::Handoff, close_after),
         };
@@ -134,8 +137,9 @@ impl Judge {
         if declares {
             stage.turn(ix, stage::number(number));
         }
-        let commit = Commit::Complete { work: ix, by: shown, ending, declares };
-        let mut trial = self.set(stage, work, commit)?;
+        let commit = |proofs| Commit::Complete { work: ix, by: shown, ending, declares, proofs };
+        let mut trial = self.set(stage, work, commit(Proofs::NONE))?;
+        trial.commit = commit(trial.set.proofs(&named));
         trial.leaves.idle_at = close_after.map(|length| now.saturating_add(length));
         let idle_at = trial.leaves.idle_at;
         self.under(&mut trial, now, by, shown);

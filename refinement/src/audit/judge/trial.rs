@@ -2,6 +2,7 @@
 
 use abide_model::action::{Commit, Expect};
 use abide_model::index::{WaitIx, WorkIx};
+use abide_model::worlds::Controls;
 use serde_json::{Value, json};
 
 use super::super::args::{Id, Policy};
@@ -40,9 +41,18 @@ pub(super) struct Leaves {
     pub(super) expires_at: Option<i64>,
     pub(super) idle_at: Option<i64>,
     pub(super) retry_at: Option<i64>,
-    pub(super) pinned: Option<(bool, bool, Policy)>,
+    pub(super) pinned: Option<Pinned>,
     pub(super) reloads: bool,
     pub(super) incarnation: Option<u64>,
+}
+
+/// What a claim pins with a fresh attempt.
+#[derive(Debug, Clone)]
+pub(super) struct Pinned {
+    pub(super) resumes: bool,
+    pub(super) holds_until_pin: bool,
+    pub(super) controls: Controls,
+    pub(super) policy: Policy,
 }
 
 /// Why a row is not put before the law.

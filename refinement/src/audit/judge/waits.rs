@@ -1,7 +1,7 @@
 //! Waits: registrations, wakes, timers and subscriptions.
 
 use abide_model::action::{Commit, Mark};
-use abide_model::index::{EventIx, WaitIx};
+use abide_model::index::{EventIx, Proofs, WaitIx};
 use abide_model::outcome::RouteMark;
 use abide_model::state::{Timer, WaitStatus};
 
@@ -33,7 +33,7 @@ impl Judge {
             register.read_scopes.iter().map(|scope| self.ledger.name(scope)).collect();
         let latest = self.ledger.latest();
         let mut stage = Stage::new(&self.ledger, now);
-        let ix = stage.opened(work);
+        let (ix, named) = stage.reported(work, &register.proofs);
         let before = source.zip(work).and_then(|(source, work)| {
             self.ledger.works[work.0].subscriptions.get(&source).copied()
         });
@@ -63,8 +63,9 @@ impl Judge {
                 Mark::Batch
             }
         };
-        let commit = Commit::RegisterWait { work: ix, by: shown, wait, after };
-        let mut trial = self.set(stage, work, commit)?;
+        let commit = |proofs| Commit::RegisterWait { work: ix, by: shown, wait, after, proofs };
+        let mut trial = self.set(stage, work, commit(Proofs::NONE))?;
+        trial.commit = commit(trial.set.proofs(&named));
         self.under(&mut trial, now, &register.by, shown);
         if let Some(work) = work {
             let fact = WaitFact {

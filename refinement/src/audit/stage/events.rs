@@ -130,6 +130,7 @@ impl Stage<'_> {
             mark: event.mark,
             depth: DEPTH - u8::try_from(event.left).map_or(DEPTH, |left| left.min(DEPTH)),
             input: if pending { Input::Pending } else { Input::No },
+            intent: self.intent(&event),
             ..Event::default()
         };
         self.marks.insert(seq);

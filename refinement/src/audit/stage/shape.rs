@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use abide_model::index::WorkIx;
+use abide_model::state::Fallback;
 use abide_model::worlds::{
-    self, Ask, Binding, Decision, Delivery, Does, Of, Policy, Source, WaitDef, When, WorkDef,
-    WorkKind, World,
+    self, Ask, Binding, Control, ControlPolicy, Controls, Decision, Delivery, Does, Of, Policy,
+    Source, WaitDef, When, WorkDef, WorkKind, World,
 };
 
 use super::{DEPTH, EVENTS, TooLarge};
@@ -37,6 +38,15 @@ pub(in crate::audit) struct Decides {
     pub(in crate::audit) proposes: Option<u8>,
     pub(in crate::audit) kind: u8,
     pub(in crate::audit) reopens: Option<(u8, u8)>,
+    pub(in crate::audit) steers: Steers,
+}
+
+/// What a route says of a running attempt, as a shape has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::audit) struct Steers {
+    pub(in crate::audit) policy: ControlPolicy,
+    pub(in crate::audit) fallback: Fallback,
+    pub(in crate::audit) on_error: Fallback,
 }
 
 /// What a decision does.
@@ -57,6 +67,11 @@ impl Decides {
         proposes: None,
         kind: 0,
         reopens: None,
+        steers: Steers {
+            policy: ControlPolicy::Queue,
+            fallback: Fallback::None,
+            on_error: Fallback::None,
+        },
     };
 }
 
@@ -68,6 +83,7 @@ pub(in crate::audit) enum Asks {
     Release(u8),
     Create { parent: Option<u8>, authorised: bool },
     Retry(u8),
+    Interrupt(u8),
     ReleaseRestore,
 }
 
@@ -88,14 +104,22 @@ pub(super) struct Shape {
     pub(super) keys: usize,
     pub(super) generations: Vec<(u8, u8)>,
     pub(super) reads: Vec<(u8, u8)>,
-    /// For each Work whether its binding resumes and whether it holds.
-    pub(super) works: Vec<(bool, bool)>,
+    pub(super) works: Vec<Bound>,
     pub(super) deliveries: Vec<Offer>,
     pub(super) waits: Vec<WaitShape>,
     pub(super) turns: Vec<(u8, u8)>,
     pub(super) successors: Vec<u8>,
     pub(super) retries: Vec<(u8, u8)>,
     pub(super) subject: Kind,
+}
+
+/// What the binding of a Work can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Bound {
+    pub(super) resumes: bool,
+    pub(super) holds: bool,
+    pub(super) injects: bool,
+    pub(super) interrupts: bool,
 }
 
 /// The kind of the Work concerned, with what its failures lead to.
@@ -185,7 +209,7 @@ fn made(shape: &Shape) -> World {
             kind(shape.subject),
         ]),
         deliveries: leak(shape.deliveries.iter().map(delivery).collect()),
-        works: leak(shape.works.iter().map(work).collect()),
+        works: leak(shape.works.iter().copied().map(work).collect()),
         waits: leak(shape.waits.iter().map(wait).collect()),
         turns: leak(shape.turns.iter().map(|(work, n)| (WorkIx(*work), *n)).collect()),
         successors: leak(shape.successors.iter().map(|work| WorkIx(*work)).collect()),
@@ -203,12 +227,16 @@ fn made(shape: &Shape) -> World {
         restores: 0,
         processes: 0,
         expects: &[],
+        answers: &[],
+        proofs: &[],
     }
 }
 
-fn work((resumes, holds): &(bool, bool)) -> WorkDef {
-    let binding = Binding { name: "binding", resumes: *resumes, holds: *holds, active: None };
-    WorkDef { name: "work", binding }
+fn work(bound: Bound) -> WorkDef {
+    let Bound { resumes, holds, injects, interrupts } = bound;
+    let controls = Controls { injects, interrupts };
+    let binding = Binding { name: "binding", resumes, holds, active: None, controls };
+    WorkDef { name: "work", binding, reloaded: None }
 }
 
 fn wait(shape: &WaitShape) -> WaitDef {
@@ -261,6 +289,11 @@ fn decision(decides: &Decides) -> Decision {
         reopens: leak(
             decides.reopens.iter().map(|(old, new)| (WorkIx(*old), WorkIx(*new))).collect(),
         ),
+        control: Control {
+            policy: decides.steers.policy,
+            fallback: decides.steers.fallback,
+            on_error: decides.steers.on_error,
+        },
     }
 }
 
@@ -270,6 +303,7 @@ fn asks(asks: Asks) -> Ask {
         Asks::Reopen(work) => Ask::Reopen(WorkIx(work)),
         Asks::Release(work) => Ask::Release(WorkIx(work)),
         Asks::Retry(work) => Ask::Retry(WorkIx(work)),
+        Asks::Interrupt(work) => Ask::Interrupt(WorkIx(work)),
         Asks::ReleaseRestore => Ask::ReleaseRestore,
         Asks::Create { parent, authorised } => {
             Ask::Create { parent: parent.map(WorkIx), authorised }

@@ -9,7 +9,7 @@ use super::super::args::Exhausted;
 use super::super::facts::{KeyNo, WaitNo, WorkNo};
 use super::super::ledger::Ledger;
 use super::places::place;
-use super::shape::{Kind, SUBJECT};
+use super::shape::{Bound, Kind, SUBJECT};
 use super::{At, OPEN, Set, Stage, TooLarge, due, number};
 
 impl Stage<'_> {
@@ -32,8 +32,9 @@ impl Stage<'_> {
         if let Some(wait) = account.last_wait {
             self.wait(wait);
         }
+        let unrouted = self.ledger.unrouted_of(work);
         let open: BTreeSet<i64> =
-            self.ledger.unrouted_of(work).union(&account.pending).copied().collect();
+            unrouted.iter().chain(&account.pending).chain(&account.intents).copied().collect();
         if open.len() > OPEN {
             self.too_large.get_or_insert(TooLarge("more than 64 events are open at once"));
             return ix;
@@ -89,15 +90,20 @@ impl Stage<'_> {
         self.shape.successors.push(work.0);
     }
 
-    /// For each Work whether its binding resumes and whether it holds.
-    pub(super) fn bindings(&self) -> Vec<(bool, bool)> {
+    /// For each Work what its binding can do.
+    pub(super) fn bindings(&self) -> Vec<Bound> {
         self.works.iter().map(|work| self.binding(*work)).collect()
     }
 
-    fn binding(&self, work: Option<WorkNo>) -> (bool, bool) {
-        work.map_or((false, false), |work| {
+    fn binding(&self, work: Option<WorkNo>) -> Bound {
+        work.map_or_else(Bound::default, |work| {
             let account = &self.ledger.works[work.0];
-            (account.resumes, account.holds_until_pin)
+            Bound {
+                resumes: account.resumes,
+                holds: account.holds_until_pin,
+                injects: account.controls.injects,
+                interrupts: account.controls.interrupts,
+            }
         })
     }
 

@@ -24,6 +24,8 @@ async fn why(bench: &Bench, change: impl FnOnce(&mut Facts<'_>)) -> String {
         wait: wait.as_ref(),
         disabled: false,
         source: None,
+        control: None,
+        holds_up: None,
         full: None,
         unrouted: None,
         relatives: Relatives::default(),
@@ -83,6 +85,8 @@ async fn a_command_names_the_key_that_is_waited_for_and_not_another() {
         wait: wait.as_ref(),
         disabled: false,
         source: None,
+        control: None,
+        holds_up: None,
         full: None,
         unrouted: None,
         relatives: Relatives::default(),
@@ -119,6 +123,8 @@ async fn a_work_says_where_it_is_and_what_would_move_it() {
         deadline: Some(Deadline::After(Duration::seconds(60))),
         source: None,
         read_scopes: Vec::new(),
+        proofs: Vec::new(),
+        usage: None,
     };
     bench.commit(wait).await;
     said.push(why(&bench, |_| {}).await);
@@ -135,6 +141,8 @@ async fn a_work_says_where_it_is_and_what_would_move_it() {
             by,
             reason: "exit status 7: \u{1b}[31moops".to_owned(),
             hint: None,
+            proofs: Vec::new(),
+            usage: None,
         })
         .await;
     said.push(why(&bench, |_| {}).await);
@@ -174,7 +182,15 @@ async fn a_held_work_says_by_whom_and_why_and_what_goes_on() {
     bench.commit(hold("ops")).await;
     said.push(why(&bench, |_| {}).await);
     let by = bench.authority(1).await;
-    bench.commit(Command::Fail { by, reason: "exit status 7".to_owned(), hint: None }).await;
+    bench
+        .commit(Command::Fail {
+            by,
+            reason: "exit status 7".to_owned(),
+            hint: None,
+            proofs: Vec::new(),
+            usage: None,
+        })
+        .await;
     said.push(why(&bench, |_| {}).await);
     insta::assert_snapshot!(said.join("\n"));
 }
@@ -194,6 +210,8 @@ async fn a_quiet_or_ended_work_says_what_it_is_open_to() {
             attempt: None,
             wait: None,
             source: None,
+            control: None,
+            holds_up: None,
             disabled: false,
             full: None,
             unrouted: None,
@@ -235,7 +253,7 @@ async fn failed(bench: &Bench) -> String {
     bench.claim().await;
     let by = bench.authority(1).await;
     let reason = "exit status 7".to_owned();
-    bench.commit(Command::Fail { by, reason, hint: None }).await;
+    bench.commit(Command::Fail { by, reason, hint: None, proofs: Vec::new(), usage: None }).await;
     both(bench).await
 }
 
@@ -298,7 +316,15 @@ async fn under_the_restore_hold_a_work_says_what_would_let_everything_go_on() {
     };
     said.push(why(&bench, over).await);
     let by = bench.authority(1).await;
-    bench.commit(Command::Fail { by, reason: "exit status 7".to_owned(), hint: None }).await;
+    bench
+        .commit(Command::Fail {
+            by,
+            reason: "exit status 7".to_owned(),
+            hint: None,
+            proofs: Vec::new(),
+            usage: None,
+        })
+        .await;
     said.push(why(&bench, restored).await);
     insta::assert_snapshot!(said.join("\n"));
 }

@@ -3,9 +3,9 @@
 use abide_model::action::Commit;
 use abide_model::index::{EventIx, WaitIx, below};
 use abide_model::outcome::RouteMark;
-use abide_model::state::{Facts, Input};
+use abide_model::state::{Facts, Input, Intent, IntentKind};
 
-use super::super::super::facts::{Born, Event};
+use super::super::super::facts::{Born, Event, Intended, WorkNo};
 use super::super::super::ledger::Ledger;
 use super::super::super::stage::{self, At, Staged};
 use super::super::{Judge, Trial};
@@ -138,7 +138,7 @@ impl Judge {
         }
     }
 
-    /// Keeps marks and inputs as the step left them.
+    /// Keeps marks, inputs and intents as the step left them.
     pub(super) fn keep_inputs(&mut self, trial: &Trial, after: &Staged, seqs: &[Option<i64>]) {
         for (at, seq) in seqs.iter().enumerate() {
             let (Some(seq), Ok(ix)) = (*seq, u8::try_from(at)) else { continue };
@@ -159,7 +159,26 @@ impl Judge {
                 } else {
                     pending.remove(&seq);
                 }
+                self.keep_intent(work, seq, &staged.intent);
             }
         }
+    }
+
+    /// Keeps an intent as the step left it; one that it committed is of the attempt that now runs.
+    fn keep_intent(&mut self, work: WorkNo, seq: i64, staged: &Intent) {
+        let Intent { kind, status, on_error, attempt: _, message: _ } = *staged;
+        if kind == IntentKind::None {
+            return;
+        }
+        let account = &mut self.ledger.works[work.0];
+        if status.open() {
+            account.intents.insert(seq);
+        } else {
+            account.intents.remove(&seq);
+        }
+        let running = account.attempt;
+        let Some(event) = self.ledger.event_mut(seq) else { return };
+        let attempt = event.intent.map_or(running, |known| known.attempt);
+        event.intent = Some(Intended { kind, status, attempt, on_error });
     }
 }
