@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use abide_tests::scenarios::COMPOSED;
+use abide_tests::scenarios::BY_TEST;
 use abide_tests::specs::finding::assert_none;
 use abide_tests::specs::names::{ALPHABET, disagreements};
 use abide_tests::specs::ratchet::{RATCHET, slips};
@@ -44,11 +44,11 @@ fn every_rule_and_every_shared_scenario_is_listed() {
     assert_eq!((specs.book.rules.len(), specs.book.scenarios.len()), (624, 86));
 }
 
-/// What is shown on the built binary has a row and a test, as what is shown on every subject has.
+/// What is shown on the built binary or on executors has a row and a test, as what is shown on every subject has.
 #[test]
-fn every_scenario_of_a_whole_daemon_is_carried_out_by_a_test() {
+fn every_scenario_with_a_test_of_its_own_is_carried_out_by_it() {
     let specs = specs();
-    for (id, test) in COMPOSED {
+    for (id, test) in BY_TEST {
         assert!(specs.book.scenario(id).is_some(), "{id} has no row");
         let check = format!("test:{test}");
         assert_eq!(specs.registry.absence(&check), None, "{id}");

@@ -6,7 +6,7 @@
 //!
 //! Who writes an executor gives the suite a [`Subject`]: it prepares a [`Stage`], which is fresh ground
 //! for one attempt and a process of one [`Conduct`]. A script of a dozen lines is enough for that;
-//! `docs/executors.md` shows how the shipped executors do it, and [`reference`] is an executor and its
+//! `docs/executors.md` shows how the shipped executors do it, and [`mod@reference`] is an executor and its
 //! process in memory, the smallest that passes.
 //!
 //! ```

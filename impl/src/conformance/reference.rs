@@ -1,8 +1,8 @@
 //! An executor in memory, with a process that does what the suite asks: the smallest that keeps the
 //! contract, to be read beside it.
 //!
-//! What a host loses when it dies is in [`Memory`]: which segments its instance holds. What outlives it
-//! is in [`World`]: the segments, what was delivered to each, and what its process has said that it
+//! What a host loses when it dies is in `Memory`: which segments its instance holds. What outlives it
+//! is in `World`: the segments, what was delivered to each, and what its process has said that it
 //! took in. The process is no task of its own. It acts at once whenever something happens to it, so
 //! that a run of the suite over it waits for nothing.
 //!

@@ -4,7 +4,7 @@
 //! not hear that it was says it again. Lines are written to the command in order, from the file: what
 //! waits takes no memory. OURS-19
 //!
-//! The command reads them on its standard input, or in a file of its own ([`Output`]). That file is
+//! The command reads them on its standard input, or in a file of its own (`Output`). That file is
 //! a copy: it is only ever added to, each line with one write, and one that a full disk cuts is gone
 //! on with. So a reader takes what ends in a line break and comes back for the rest.
 

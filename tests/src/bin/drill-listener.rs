@@ -235,7 +235,7 @@ impl Listener {
         (work, self.number(), epoch).hash(&mut hasher);
         let drawn = hasher.finish();
         let length = Duration::from_millis(400 + drawn / 16 % 2600);
-        (self.begun.elapsed() > length).then(|| match drawn % 10 {
+        (self.begun.elapsed() > length).then_some(match drawn % 10 {
             0..5 => Order::HandOff,
             5..9 => Order::Park,
             _ => Order::Fail,

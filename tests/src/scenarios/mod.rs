@@ -49,11 +49,35 @@ pub const ALL: &[Shared] = &[
     interrupts::INTERRUPT,
 ];
 
-/// Shared scenarios of a whole daemon, by their exact ids, each with the test that carries it out on the built binary.
-pub const COMPOSED: &[(&str, &str)] = &[(
-    "TestDaemonSlackSupportConversation",
-    "tests/tests/drills/conversation.rs::test_daemon_slack_support_conversation",
-)];
+/// Shared scenarios that are not of the law's actions, by their exact ids, each with the test that carries it out: on
+/// the built binary, or on executors. `CheckInjectExecutor` itself is not among them as long as there is no Codex
+/// executor for it to pass; it is run on the reference double, the shell and the agent (EXEC-14).
+pub const BY_TEST: &[(&str, &str)] = &[
+    (
+        "TestDaemonSlackSupportConversation",
+        "tests/tests/drills/conversation.rs::test_daemon_slack_support_conversation",
+    ),
+    (
+        "CheckInjectExecutor/control_over_claims",
+        "impl/src/conformance/tests.rs::an_executor_that_over_claims_is_found",
+    ),
+    (
+        "CheckInjectExecutor/control_accepts_after_result",
+        "impl/src/conformance/tests.rs::an_executor_that_accepts_after_its_result_is_found",
+    ),
+    (
+        "CheckInjectExecutor/control_accepts_unheld_execution",
+        "impl/src/conformance/tests.rs::an_executor_that_accepts_for_an_execution_it_does_not_hold_is_found",
+    ),
+    (
+        "CheckInjectExecutor/control_loses_proof_on_recovery",
+        "impl/src/conformance/tests.rs::an_executor_that_loses_the_proof_on_recovery_is_found",
+    ),
+    (
+        "CheckInjectExecutor/control_never_consumes",
+        "impl/src/conformance/tests.rs::an_executor_that_never_consumes_is_found",
+    ),
+];
 
 /// The shared scenario of that id.
 #[must_use]

@@ -47,12 +47,12 @@ pub fn refusals() -> BTreeSet<String> {
     refusal_lists().into_iter().flat_map(|list| list.codes).collect()
 }
 
-/// The shared scenarios that are executed: on every subject, or on the built binary.
+/// The shared scenarios that are executed: on every subject, or by a test of their own.
 #[must_use]
 pub fn scenarios() -> BTreeSet<String> {
     let on_subjects = scenarios::ALL.iter().map(|shared| shared.id);
-    let on_daemons = scenarios::COMPOSED.iter().map(|(id, _)| *id);
-    on_subjects.chain(on_daemons).map(str::to_owned).collect()
+    let by_test = scenarios::BY_TEST.iter().map(|(id, _)| *id);
+    on_subjects.chain(by_test).map(str::to_owned).collect()
 }
 
 /// The codes one statement of the law refuses or defers with, in order of precedence.

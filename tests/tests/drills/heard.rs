@@ -536,7 +536,7 @@ mod tests {
     fn a_message_that_was_proved_is_told_from_every_other() {
         let proved = || message(Some(IntentStatus::Consumed), &[1]);
         let took = line(Done::Taken, 1, TAKEN, &[]);
-        assert_eq!(found(proved(), &[took.clone()]), (0, 0));
+        assert_eq!(found(proved(), std::slice::from_ref(&took)), (0, 0));
         assert_eq!(found(proved(), &[]).0, 1, "a proof of what was not taken in");
         assert_eq!(found(proved(), &[line(Done::Taken, 2, TAKEN, &[])]).0, 1, "by another attempt");
         let again = line(Done::Start, 2, None, &[(2, true)]);

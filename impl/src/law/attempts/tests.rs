@@ -2,14 +2,15 @@
 
 use crate::command::{Command, Deferral, Outcome, Receipt, Refusal};
 use crate::domain::{
-    AttemptNo, AttemptStatus, Authority, BindingPin, Duration, Ending, Epoch, Exhausted,
-    Generation, MarkKind, Phase, Provenance, Segment, Seq, StartReason, Verdict, WorkId,
+    AttemptNo, AttemptStatus, AttemptUid, Authority, BindingPin, Duration, Ending, Epoch,
+    Exhausted, Generation, MarkKind, Phase, Provenance, Segment, Seq, StartReason, Verdict, WorkId,
     WorkStatus,
 };
 use crate::law::testing::{
     Bench, LEASE, Vary as _, cancel, complete, event, fail, forged, limit, nobody, pin,
     pin_command, policy, settle, store, wait_command,
 };
+use crate::store::attempts::{self, Attempt};
 use crate::store::{StoreError, Tx as _};
 
 #[test]
@@ -158,7 +159,7 @@ fn the_executors_metadata_is_kept_byte_for_byte() {
     bench.hand(by);
     let metadata = " {\"pid\": 7}\u{0}\n".to_owned();
     bench.accepted(&Command::Pin { by, metadata: metadata.clone() });
-    let row = crate::store::attempts::referred(&mut bench.tx, work, by.attempt).expect("a row");
+    let row = attempts::referred(&mut bench.tx, work, by.attempt).expect("a row");
     assert_eq!(row.metadata, Some(metadata));
 }
 
@@ -353,7 +354,7 @@ fn a_resume_keeps_number_and_trigger_and_takes_the_whole_batch() {
     assert_eq!((attempt.trigger, attempt.reason), (Seq(1), StartReason::Resume));
     assert_eq!(attempt.batch, vec![winner, later]);
     bench.refused(&complete(by), Refusal::StaleAuthority);
-    let row = crate::store::attempts::referred(&mut bench.tx, by.work, by.attempt).expect("a row");
+    let row = attempts::referred(&mut bench.tx, by.work, by.attempt).expect("a row");
     assert_eq!((row.woken_by, row.parent), (Some(winner), Seq(winner.0 + 1)));
 }
 
@@ -560,7 +561,7 @@ fn a_resumed_attempt_keeps_its_first_pin_and_the_active_time_it_had_left() {
     // A recovery goes on with the same segment's time.
     bench.later(LEASE.0);
     bench.recover(resumed.work);
-    let attempt = crate::store::attempts::referred(&mut bench.tx, work, by.attempt);
+    let attempt = attempts::referred(&mut bench.tx, work, by.attempt);
     let attempt = attempt.expect("an attempt");
     assert_eq!(attempt.active_at(bench.now), Some(Duration(0)));
 }
@@ -586,6 +587,22 @@ fn a_scope_above_counts_what_runs_below_it() {
         *capacity = [limit("acme/api", 1), limit("acme", 2)].concat();
     }
     bench.accepted(&command);
+}
+
+/// POLICY-07: storage keeps one open attempt a work; that capacity and backoff forbid one it cannot say.
+#[test]
+fn the_store_refuses_a_second_open_attempt_and_judges_nothing_else() {
+    let store = store();
+    let mut bench = Bench::on(&store);
+    let by = bench.running("x");
+    let running = attempts::referred(&mut bench.tx, by.work, by.attempt).expect("an attempt");
+    let uid = AttemptUid::from_uuid(uuid::Uuid::from_u128(7));
+    let second = Attempt { n: AttemptNo(2), uid, ..running };
+    assert!(attempts::insert(&mut bench.tx, &second).is_err(), "one attempt of it is open");
+    bench.accepted(&fail(by));
+    let (claim, _) = bench.claim_command(by.work);
+    bench.inert(&claim, &Outcome::Deferred(Deferral::Backoff));
+    attempts::insert(&mut bench.tx, &second).expect("nothing of storage looks at the backoff");
 }
 
 /// POLICY-22: an executor that holds nothing back may have started what it was handed.
